@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vhost_net_mq: the private header. Objects, locks, contexts, who calls whom.
+ *
+ * A house with four floors; each file calls its own floor and those below:
+ *
+ *	main.c  sysfs.c  stats.c           module, /dev/vhost-net, what people see
+ *	device.c  group.c  memory.c        one open file; the devices of one NIC
+ *	worker.c  work.c  steer.c          threads; which thread serves a queue
+ *	tx.c  rx.c  backend.c  ring_split.c  the packet path
+ *
+ * Objects
+ *	device	one open file of /dev/vhost-net: two queues, features, memory,
+ *		an owner (mm). Lives from open to release.
+ *	queue	one virtqueue of a device: ring, mutex, work item, counters.
+ *	group	the devices of one owner whose backends are queues of one net
+ *		device. A device joins when it is given a backend and stays when the
+ *		backend is taken away (a guest that resets its driver keeps what the
+ *		administrator set); it leaves when it is closed, reset, or given a
+ *		backend on another net device. The last one that leaves ends it.
+ *	pool	the group's threads and steering, all that the packet path knows
+ *		of the group.
+ *	worker	one thread of a pool, with the scratch memory of a run.
+ *
+ * Contexts
+ *	ioctl		process context of the owner (or anyone with the file)
+ *	wake-up		of a kick eventfd or a socket: any context, interrupts off
+ *	run		a worker thread with the owner's mm; holds queue->mutex
+ *	sysfs		process context of anyone
+ *
+ * Lock order
+ *	device->mutex > vhmq_groups_lock > group->lock > queue->mutex
+ *	A sysfs handler takes group->lock and below only, because removing an
+ *	attribute waits for its handlers and is done under vhmq_groups_lock.
+ *	RTNL, which asking tun for its net device takes, is taken before all.
+ *
+ * Verbs
+ *	alloc/free	memory
+ *	create/destroy	it exists, and is seen
+ *	start/stop	traffic, or a thread
+ *	get/put		a reference
+ *	init/exit	the module's, and members of a structure
+ *	show/store	sysfs
+ */
+#ifndef VHOST_MQ_H
+#define VHOST_MQ_H
+
+#include <linux/cpumask.h>
+#include <linux/eventfd.h>
+#include <linux/fs.h>
+#include <linux/if_tun.h>
+#include <linux/kobject.h>
+#include <linux/list.h>
+#include <linux/miscdevice.h>
+#include <linux/mutex.h>
+#include <linux/poll.h>
+#include <linux/ptr_ring.h>
+#include <linux/sched.h>
+#include <linux/skb_array.h>
+#include <linux/uio.h>
+#include <linux/vhost.h>
+#include <linux/virtio_net.h>
+#include <net/sock.h>
+#include <net/xdp.h>
+
+#include "ring_split.h"
+#include "steer.h"
+#include "work.h"
+
+struct vhmq_dev;
+struct vhmq_group;
+struct vhmq_pool;
+struct vhmq_queue;
+struct vhmq_worker;
+
+/* ------------------------------------------------------------------------
+ * Limits
+ */
+
+/* Index of a queue in its device, the virtio order of a pair. */
+#define VHMQ_RX			0
+#define VHMQ_TX			1
+#define VHMQ_NR_QUEUES		2
+
+/* A run ends after so much and asks to be run again, so that queues share. */
+#define VHMQ_WEIGHT_PACKETS	256
+#define VHMQ_WEIGHT_BYTES	0x80000
+
+/* Packets handed to, or taken from, the backend at once. */
+#define VHMQ_BATCH		64
+
+/* ------------------------------------------------------------------------
+ * Counters (stats.c)
+ *
+ * Written by the holder of queue->mutex (queue) or by the worker's thread
+ * (worker), read by anyone; each is one aligned word. The name in sysfs is the
+ * member's name.
+ */
+#define VHMQ_QUEUE_COUNTERS(X)						\
+	X(packets) X(bytes)						\
+	X(batches)		/* hand-overs to or from the backend */	\
+	X(kicks)		/* of the guest; see note below */	\
+	X(socket_wakeups)						\
+	X(calls)		/* interrupts raised */			\
+	X(calls_suppressed)						\
+	X(runs) X(moves)	/* runs; runs on another worker than before */ \
+	X(repolls)		/* ring had more when kicks were enabled */ \
+	X(weight_exceeded)						\
+	X(stalls)		/* backend had no room; tried again */	\
+	X(drop_header)		/* header too short or not understood */ \
+	X(drop_backend)		/* the backend refused the packet */	\
+	X(drop_length)		/* larger than what the guest gave */	\
+	X(ring_errors)		/* the ring was broken and stopped */
+
+#define VHMQ_WORKER_COUNTERS(X)						\
+	X(works) X(wakeups) X(busy_ns)
+
+#define VHMQ_COUNTER_MEMBER(name) u64 name;
+
+struct vhmq_queue_stats {
+	VHMQ_QUEUE_COUNTERS(VHMQ_COUNTER_MEMBER)
+};
+
+struct vhmq_worker_stats {
+	VHMQ_WORKER_COUNTERS(VHMQ_COUNTER_MEMBER)
+};
+
+#define vhmq_count(stats, name) vhmq_count_add(stats, name, 1)
+#define vhmq_count_add(stats, name, n) \
+	WRITE_ONCE((stats)->name, (stats)->name + (n))
+
+/* ------------------------------------------------------------------------
+ * Scratch memory of a worker: what a run needs and no queue has to keep, so
+ * that an idle queue costs next to nothing.
+ */
+struct vhmq_scratch {
+	struct iovec iov[UIO_MAXIOV];
+	struct vhmq_used_elem used[VHMQ_BATCH];
+	struct xdp_buff xdp[VHMQ_BATCH];
+	struct page_frag frag;		/* frames of batched transmit */
+};
+
+/* ------------------------------------------------------------------------
+ * Queue
+ */
+
+/*
+ * A subscription to the wake-ups of a file: a kick eventfd or a socket.
+ * start/stop under queue->mutex. After stop no callback is running or comes.
+ */
+struct vhmq_poll {
+	struct vhmq_queue *queue;
+	struct wait_queue_head *wqh;	/* NULL while stopped */
+	wait_queue_entry_t wait;
+	poll_table table;
+	__poll_t mask;
+};
+
+struct vhmq_queue {
+	/* Read-mostly: set under the mutex, while nothing runs. */
+	struct vhmq_dev *dev;
+	struct vhmq_pool *pool;		/* NULL before the first join */
+	unsigned int index;		/* pair within the group */
+	bool is_tx;
+
+	/* What wake-ups write. */
+	struct vhmq_work work ____cacheline_aligned;
+	struct vhmq_poll kick_poll;	/* runs while there is a backend */
+	struct vhmq_poll sock_poll;
+	atomic_long_t kicks;		/* counted where they arrive */
+	atomic_long_t socket_wakeups;
+	bool sock_wanted;		/* false: a run is on, do not wake */
+
+	/*
+	 * The packet path. mutex: the ring, backend, memory table and all that
+	 * follows; held for a run and for changes by ioctl.
+	 */
+	struct mutex mutex ____cacheline_aligned;
+	struct vhmq_ring ring;
+	struct vhmq_mem *mem;		/* the queue's reference */
+	struct socket *sock;		/* backend; NULL: stopped */
+	struct ptr_ring *rx_ring;	/* of tun or tap; NULL: none */
+	void **rx_batch;		/* VHMQ_BATCH entries taken from rx_ring */
+	unsigned int rx_head, rx_tail;
+	u64 acked_features;
+	unsigned int vhost_hlen;	/* header that we write or skip */
+	unsigned int sock_hlen;		/* header that the socket has */
+	int last_worker;		/* of the last run; -1: none */
+	struct vhmq_queue_stats stats;
+
+	/* Slow path. */
+	struct eventfd_ctx *call;
+	struct eventfd_ctx *err;
+	struct file *kick;
+	struct kobject kobj;		/* queue<i>, see sysfs.c */
+};
+
+/* ------------------------------------------------------------------------
+ * Device
+ */
+struct vhmq_dev {
+	/*
+	 * Owner, features, memory table and the set-up of the queues; held for
+	 * every ioctl.
+	 */
+	struct mutex mutex;
+	struct mm_struct *mm;		/* owner; NULL: none */
+	struct vhmq_mem *mem;
+	u64 acked_features;
+	struct vhmq_queue queues[VHMQ_NR_QUEUES];
+
+	/* vhmq_groups_lock, written under device->mutex too. */
+	struct vhmq_group *group;
+	struct list_head group_node;	/* group->devices, in order of pair */
+};
+
+/* ------------------------------------------------------------------------
+ * Steering and threads: worker.c, steer.c, work.c
+ */
+
+enum vhmq_placement {
+	VHMQ_PLACE_SPREAD,	/* worker k on the k-th CPU of the list, modulo */
+	VHMQ_PLACE_SHARED,	/* every worker on the whole list */
+};
+
+/*
+ * Thread k of a pool. Allocated when first needed and kept as long as the
+ * pool, so that whoever steers needs no reference; the thread comes and goes
+ * with the number of threads.
+ */
+struct vhmq_worker {
+	struct llist_head works;	/* many add, the thread takes all */
+	struct vhmq_pool *pool;
+	unsigned int k;
+	/* ... the thread, its scratch, its CPUs: see worker.c */
+	struct vhmq_worker_stats stats;
+};
+
+/*
+ * Who the threads work for. Taken from the ioctl that starts the pool; the
+ * task is only asked for its cgroup and CPUs.
+ */
+struct vhmq_owner {
+	struct mm_struct *mm;		/* holds mm_users from start to stop */
+	struct task_struct *task;	/* group leader */
+	pid_t pid;			/* tgid, initial namespace */
+	bool fork_from_owner;		/* vhost_task, where the kernel has it */
+};
+
+struct vhmq_pool {
+	struct vhmq_steer steer;
+	struct vhmq_worker *workers[VHMQ_MAX_WORKERS];	/* set once, then kept */
+	struct vhmq_owner owner;
+	bool dead;			/* the owner was killed: refuse work */
+
+	/*
+	 * Threads and their CPUs; taken by sysfs and CPU hotplug under
+	 * group->lock, and by worker 0 when it starts another thread.
+	 */
+	struct mutex lock;
+	unsigned int threads;		/* as set; 0: automatic */
+	unsigned int pairs;		/* for automatic */
+	enum vhmq_placement placement;
+	cpumask_var_t cpus;		/* as set; empty: as the owner */
+};
+
+int vhmq_pool_init(struct vhmq_pool *pool);
+void vhmq_pool_exit(struct vhmq_pool *pool);
+int vhmq_pool_start(struct vhmq_pool *pool, bool fork_from_owner);
+void vhmq_pool_stop(struct vhmq_pool *pool);
+
+/* wake-up or run: choose a worker for the queue's item and hand it over */
+void vhmq_queue_ask(struct vhmq_queue *queue);
+/* process: returns when whatever was asked before the call has been run */
+void vhmq_queue_flush(struct vhmq_queue *queue);
+/* ioctl, queue->mutex: the queue is switched off and is no longer "used" */
+void vhmq_queue_forget(struct vhmq_queue *queue);
+
+/* group->lock; changes apply to asks from then on */
+int vhmq_pool_set_threads(struct vhmq_pool *pool, unsigned int threads);
+void vhmq_pool_set_pairs(struct vhmq_pool *pool, unsigned int pairs);
+int vhmq_pool_set_cpus(struct vhmq_pool *pool, const struct cpumask *cpus,
+		       enum vhmq_placement placement);
+
+/* run: what a worker calls for a queue; takes queue->mutex (tx.c, rx.c) */
+void vhmq_tx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch);
+void vhmq_rx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch);
+
+/* ------------------------------------------------------------------------
+ * Group: group.c
+ */
+
+/* What makes a net device "the same one" for files of one owner. */
+struct vhmq_netdev_id {
+	const void *net;		/* name space, compared only */
+	char name[IFNAMSIZ];		/* "": the file is a group of its own */
+};
+
+struct vhmq_knobs {
+	unsigned int window;		/* jiffies */
+	unsigned int threads;		/* 0: automatic */
+	enum vhmq_policy policy;
+	enum vhmq_placement placement;
+	cpumask_var_t cpus;
+};
+
+/* Defaults of groups made from then on: module parameters, mq/ in sysfs. */
+extern struct vhmq_knobs vhmq_defaults;
+
+struct vhmq_group {
+	struct list_head node;		/* vhmq_groups_lock */
+	struct vhmq_netdev_id id;
+	struct vhmq_pool pool;
+	struct list_head devices;	/* vhmq_groups_lock and lock */
+	struct mutex lock;		/* devices, knobs; what sysfs takes */
+	struct kobject kobj;		/* <pid>-<netdev> */
+};
+
+/*
+ * ioctl, device->mutex, the device without backend. Joins the group that the
+ * owner has for @id, or makes it and starts its worker 0. A no-op when the
+ * device is in that group already.
+ */
+int vhmq_group_join(struct vhmq_dev *dev, const struct vhmq_netdev_id *id);
+/* ioctl or release, device->mutex, both queues stopped and flushed */
+void vhmq_group_leave(struct vhmq_dev *dev);
+
+int vhmq_groups_init(struct miscdevice *misc);	/* mq/ in sysfs */
+void vhmq_groups_exit(void);
+
+/* ------------------------------------------------------------------------
+ * Memory of the guest: memory.c
+ */
+
+/* An immutable, counted table of regions, sorted by guest address. */
+struct vhmq_mem;
+
+/* ------------------------------------------------------------------------
+ * Backend: backend.c
+ */
+
+/*
+ * ioctl, before any lock (asks tun, which takes RTNL). Returns the socket with
+ * a reference to its file, or an ERR_PTR as stock: ENOTSOCK, EINVAL...
+ */
+struct socket *vhmq_backend_get(int fd, struct ptr_ring **rx_ring,
+				struct vhmq_netdev_id *id);
+void vhmq_backend_put(struct socket *sock);
+
+extern const struct file_operations vhmq_fops;	/* device.c */
+
+#endif /* VHOST_MQ_H */
