@@ -14,6 +14,8 @@
 #include <linux/llist.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <linux/uaccess.h>
 #include <asm/barrier.h>
+#include <asm/byteorder.h>
 
 #endif /* VHMQ_HOOKS_H */

@@ -63,6 +63,7 @@
 #include <net/sock.h>
 #include <net/xdp.h>
 
+#include "memory.h"
 #include "ring_split.h"
 #include "steer.h"
 #include "work.h"
@@ -135,10 +136,14 @@ struct vhmq_worker_stats {
  */
 struct vhmq_scratch {
 	struct iovec iov[UIO_MAXIOV];
-	struct vhmq_used_elem used[VHMQ_BATCH];
+	struct vhmq_used_elem used[UIO_MAXIOV + VHMQ_BATCH];
 	struct xdp_buff xdp[VHMQ_BATCH];
 	struct page_frag frag;		/* frames of batched transmit */
+	unsigned int frag_bias;		/* references to it that are ours to give */
 };
+
+struct vhmq_scratch *vhmq_scratch_alloc(void);		/* tx.c */
+void vhmq_scratch_free(struct vhmq_scratch *scratch);
 
 /* ------------------------------------------------------------------------
  * Queue
@@ -154,6 +159,7 @@ struct vhmq_poll {
 	wait_queue_entry_t wait;
 	poll_table table;
 	__poll_t mask;
+	bool parked;			/* started, but off the wait queue */
 };
 
 struct vhmq_queue {
@@ -169,7 +175,7 @@ struct vhmq_queue {
 	struct vhmq_poll sock_poll;
 	atomic_long_t kicks;		/* counted where they arrive */
 	atomic_long_t socket_wakeups;
-	bool sock_wanted;		/* false: a run is on, do not wake */
+	bool sock_wanted;		/* false: no use for the socket's wake-ups */
 
 	/*
 	 * The packet path. mutex: the ring, backend, memory table and all that
@@ -192,6 +198,7 @@ struct vhmq_queue {
 	struct eventfd_ctx *call;
 	struct eventfd_ctx *err;
 	struct file *kick;
+	u32 busyloop_timeout;		/* as set by the owner; kept, not used */
 	struct kobject kobj;		/* queue<i>, see sysfs.c */
 };
 
@@ -204,9 +211,10 @@ struct vhmq_dev {
 	 * every ioctl.
 	 */
 	struct mutex mutex;
-	struct mm_struct *mm;		/* owner; NULL: none */
+	struct mm_struct *mm;		/* owner, compared only; NULL: none */
 	struct vhmq_mem *mem;
 	u64 acked_features;
+	bool fork_from_owner;		/* for vhmq_pool_start() */
 	struct vhmq_queue queues[VHMQ_NR_QUEUES];
 
 	/* vhmq_groups_lock, written under device->mutex too. */
@@ -332,8 +340,14 @@ void vhmq_groups_exit(void);
  * Memory of the guest: memory.c
  */
 
-/* An immutable, counted table of regions, sorted by guest address. */
-struct vhmq_mem;
+extern unsigned short vhmq_max_mem_regions;	/* module parameter */
+extern bool vhmq_fork_from_owner_default;	/* module parameter */
+
+/* ioctl */
+struct vhmq_mem *vhmq_mem_create(const struct vhost_memory __user *table);
+bool vhmq_mem_access_ok(const struct vhmq_mem *mem);
+struct vhmq_mem *vhmq_mem_get(struct vhmq_mem *mem);
+void vhmq_mem_put(struct vhmq_mem *mem);
 
 /* ------------------------------------------------------------------------
  * Backend: backend.c
@@ -346,6 +360,18 @@ struct vhmq_mem;
 struct socket *vhmq_backend_get(int fd, struct ptr_ring **rx_ring,
 				struct vhmq_netdev_id *id);
 void vhmq_backend_put(struct socket *sock);
+
+/* queue->mutex */
+void vhmq_poll_init(struct vhmq_poll *poll, struct vhmq_queue *queue, __poll_t mask);
+int vhmq_poll_start(struct vhmq_poll *poll, struct file *file);
+void vhmq_poll_stop(struct vhmq_poll *poll);
+void vhmq_poll_park(struct vhmq_poll *poll);
+void vhmq_poll_unpark(struct vhmq_poll *poll);
+
+/* queue->mutex: used entries to the guest, and an interrupt when it wants one */
+void vhmq_queue_complete(struct vhmq_queue *queue, const struct vhmq_used_elem *elems,
+			 unsigned int count);
+void vhmq_rx_stop(struct vhmq_queue *queue);	/* gives back what was not delivered */
 
 extern const struct file_operations vhmq_fops;	/* device.c */
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The table that turns addresses of the guest into addresses of the owner.
+ *
+ * A table is immutable and counted: it is built by VHOST_SET_MEM_TABLE, a device
+ * and each of its queues hold a reference, and a new table takes the place of
+ * the old one queue by queue, under the queue's mutex. Regions are sorted by
+ * guest address. They may overlap; then the one that starts lowest counts.
+ */
+#ifndef VHMQ_MEMORY_H
+#define VHMQ_MEMORY_H
+
+#include <linux/refcount.h>
+
+#include "hooks.h"
+
+struct vhmq_region {
+	u64 start, last;	/* guest addresses, both included */
+	u64 addr;		/* the owner's address of @start */
+	u64 reach;		/* highest @last of this region and those before */
+};
+
+struct vhmq_mem {
+	refcount_t refs;
+	unsigned int nr;
+	struct vhmq_region regions[];
+};
+
+void vhmq_mem_sort(struct vhmq_mem *mem);
+
+/**
+ * vhmq_mem_find() - the region that holds a guest address
+ * @mem: table
+ * @addr: guest address
+ *
+ * Return: the lowest region that holds @addr, or NULL.
+ */
+static inline const struct vhmq_region *vhmq_mem_find(const struct vhmq_mem *mem,
+						      u64 addr)
+{
+	unsigned int low = 0, high = mem->nr;
+
+	/* The first region whose reach is not below @addr ends at its reach. */
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (mem->regions[middle].reach < addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == mem->nr || mem->regions[low].start > addr)
+		return NULL;
+	return &mem->regions[low];
+}
+
+#endif /* VHMQ_MEMORY_H */

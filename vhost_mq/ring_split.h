@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The device's side of a split virtqueue (virtio 1.2, section 2.7).
+ *
+ * All that is read here was written by the guest, and may change at any time:
+ * each word is copied once, checked, and then used. Avail entries are copied up
+ * to VHMQ_RING_BATCH at a time, used entries are written as many as the caller
+ * has, with one store of the index.
+ *
+ * A ring that breaks the rules is reported once and stops: every function then
+ * returns -EIO or does nothing, until vhmq_ring_mend().
+ *
+ * The caller serializes: one thread at a time is inside a ring.
+ */
+#ifndef VHMQ_RING_SPLIT_H
+#define VHMQ_RING_SPLIT_H
+
+#include <linux/uio.h>
+#include <linux/virtio_ring.h>
+
+#include "hooks.h"
+#include "memory.h"
+
+#define VHMQ_RING_BATCH		64
+#define VHMQ_RING_MAX		32768
+
+struct vhmq_ring {
+	/* Read-mostly: set by ioctl, while nothing runs. */
+	struct vring_desc __user *desc;
+	struct vring_avail __user *avail;
+	struct vring_used __user *used;
+	const struct vhmq_mem *mem;	/* borrowed from the queue */
+	unsigned int num;		/* a power of two, 1 to VHMQ_RING_MAX */
+	bool event_idx;			/* VIRTIO_RING_F_EVENT_IDX */
+	bool notify_on_empty;		/* VIRTIO_F_NOTIFY_ON_EMPTY */
+	bool little_endian;		/* VIRTIO_F_VERSION_1, or the host's order */
+	bool broken;
+
+	/* What the device has done. */
+	bool kick_off;			/* the guest was told not to kick */
+	bool called_valid;		/* @called means something */
+	u16 next_avail;			/* the entry to pop next */
+	u16 next_used;			/* the entry to write next */
+	u16 called;			/* @next_used when the guest was last called */
+
+	/* What is known of the guest's side. */
+	u16 avail_idx;			/* its index, as read last */
+	u16 heads_first;		/* entry of heads[0] */
+	u16 heads_nr;
+	const struct vhmq_region *region;	/* of the last translation */
+	__virtio16 heads[VHMQ_RING_BATCH];
+};
+
+/* A used entry, in the byte order of the ring. */
+struct vhmq_used_elem {
+	__virtio32 id;
+	__virtio32 len;
+};
+
+/* A popped chain: @out buffers to read, then @in buffers to write. */
+struct vhmq_chain {
+	unsigned int head;
+	unsigned int out, in;		/* iovecs */
+	size_t out_len, in_len;		/* bytes */
+};
+
+void vhmq_ring_reset(struct vhmq_ring *ring);
+void vhmq_ring_mend(struct vhmq_ring *ring);
+int vhmq_ring_start(struct vhmq_ring *ring);
+
+int vhmq_ring_pop(struct vhmq_ring *ring, struct iovec *iov, unsigned int size,
+		  struct vhmq_chain *chain);
+void vhmq_ring_unpop(struct vhmq_ring *ring, unsigned int count);
+bool vhmq_ring_empty(struct vhmq_ring *ring);
+
+int vhmq_ring_push(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
+		   unsigned int count);
+bool vhmq_ring_should_call(struct vhmq_ring *ring);
+
+bool vhmq_ring_enable_kick(struct vhmq_ring *ring);
+void vhmq_ring_disable_kick(struct vhmq_ring *ring);
+
+size_t vhmq_ring_avail_size(unsigned int num, bool event_idx);
+size_t vhmq_ring_used_size(unsigned int num, bool event_idx);
+
+/*
+ * Marks the ring broken, tells the owner by its error eventfd and the
+ * administrator in the log. Not a part of the ring: the kernel module has it in
+ * device.c, a user-space build brings its own.
+ */
+__printf(2, 3) void vhmq_ring_fail(struct vhmq_ring *ring, const char *format, ...);
+
+static inline u16 vhmq_16_to_cpu(const struct vhmq_ring *ring, __virtio16 value)
+{
+	return ring->little_endian ? le16_to_cpu((__force __le16)value) :
+				     (__force u16)value;
+}
+
+static inline __virtio16 vhmq_cpu_to_16(const struct vhmq_ring *ring, u16 value)
+{
+	return ring->little_endian ? (__force __virtio16)cpu_to_le16(value) :
+				     (__force __virtio16)value;
+}
+
+static inline u32 vhmq_32_to_cpu(const struct vhmq_ring *ring, __virtio32 value)
+{
+	return ring->little_endian ? le32_to_cpu((__force __le32)value) :
+				     (__force u32)value;
+}
+
+static inline __virtio32 vhmq_cpu_to_32(const struct vhmq_ring *ring, u32 value)
+{
+	return ring->little_endian ? (__force __virtio32)cpu_to_le32(value) :
+				     (__force __virtio32)value;
+}
+
+static inline u64 vhmq_64_to_cpu(const struct vhmq_ring *ring, __virtio64 value)
+{
+	return ring->little_endian ? le64_to_cpu((__force __le64)value) :
+				     (__force u64)value;
+}
+
+#endif /* VHMQ_RING_SPLIT_H */
