@@ -15,6 +15,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
+#include <linux/wait_bit.h>
 #include <asm/barrier.h>
 #include <asm/byteorder.h>
 

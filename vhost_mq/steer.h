@@ -27,6 +27,7 @@ enum vhmq_mode {
 
 #define VHMQ_MAX_PAIRS		1024
 #define VHMQ_MAX_WORKERS	256
+#define VHMQ_WINDOW_MAX		60000	/* jiffies: a minute at HZ=1000 */
 
 struct vhmq_steer {
 	/* Read-mostly: set under the group's lock, read without. */
@@ -35,7 +36,7 @@ struct vhmq_steer {
 	unsigned int threads;		/* 1 to VHMQ_MAX_WORKERS, never 0 here */
 	unsigned int rx_queues;		/* receive queues of the group */
 
-	/* Written at most twice a jiffy, by whoever asks. */
+	/* Queue and time in one word; 0: none. Each written once a jiffy at most. */
 	u64 last[2] ____cacheline_aligned;
 };
 

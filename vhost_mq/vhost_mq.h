@@ -4,7 +4,7 @@
  *
  * A house with four floors; each file calls its own floor and those below:
  *
- *	main.c  sysfs.c  stats.c           module, /dev/vhost-net, what people see
+ *	main.c  knobs.c  sysfs.c  stats.c  module, /dev/vhost-net, what people see
  *	device.c  group.c  memory.c        one open file; the devices of one NIC
  *	worker.c  work.c  steer.c          threads; which thread serves a queue
  *	tx.c  rx.c  backend.c  ring_split.c  the packet path
@@ -21,6 +21,8 @@
  *	pool	the group's threads and steering, all that the packet path knows
  *		of the group.
  *	worker	one thread of a pool, with the scratch memory of a run.
+ *	dir	a directory in sysfs that shows one of these; its memory is its
+ *		own, so that nothing else has to wait for sysfs to let go.
  *
  * Contexts
  *	ioctl		process context of the owner (or anyone with the file)
@@ -29,9 +31,12 @@
  *	sysfs		process context of anyone
  *
  * Lock order
- *	device->mutex > vhmq_groups_lock > group->lock > queue->mutex
- *	A sysfs handler takes group->lock and below only, because removing an
- *	attribute waits for its handlers and is done under vhmq_groups_lock.
+ *	device->mutex > vhmq_groups_lock > group->tree > group->lock >
+ *	pool->lock > queue->mutex
+ *	A sysfs handler takes group->lock and below, because removing an attribute
+ *	waits for its handlers: those of the group and its queues under
+ *	vhmq_groups_lock, those of its workers under group->tree, which the
+ *	group's own handlers may therefore take.
  *	RTNL, which asking tun for its net device takes, is taken before all.
  *
  * Verbs
@@ -45,6 +50,7 @@
 #ifndef VHOST_MQ_H
 #define VHOST_MQ_H
 
+#include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/eventfd.h>
 #include <linux/fs.h>
@@ -52,6 +58,7 @@
 #include <linux/kobject.h>
 #include <linux/list.h>
 #include <linux/miscdevice.h>
+#include <linux/moduleparam.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
 #include <linux/ptr_ring.h>
@@ -69,6 +76,7 @@
 #include "work.h"
 
 struct vhmq_dev;
+struct vhmq_dir;
 struct vhmq_group;
 struct vhmq_pool;
 struct vhmq_queue;
@@ -199,7 +207,7 @@ struct vhmq_queue {
 	struct eventfd_ctx *err;
 	struct file *kick;
 	u32 busyloop_timeout;		/* as set by the owner; kept, not used */
-	struct kobject kobj;		/* queue<i>, see sysfs.c */
+	struct vhmq_dir *dir;		/* queue<i>, see sysfs.c */
 };
 
 /* ------------------------------------------------------------------------
@@ -237,11 +245,30 @@ enum vhmq_placement {
  * with the number of threads.
  */
 struct vhmq_worker {
-	struct llist_head works;	/* many add, the thread takes all */
+	/* Read-mostly. */
 	struct vhmq_pool *pool;
 	unsigned int k;
-	/* ... the thread, its scratch, its CPUs: see worker.c */
+	struct task_struct __rcu *task;	/* whom to wake; holds a reference */
+
+	/* What those who ask write. */
+	struct vhmq_inbox inbox ____cacheline_aligned;
+
+	/* The thread's own. */
+	struct vhmq_scratch *scratch ____cacheline_aligned;
+	bool entered;			/* the thread has set itself up */
+	bool slept;
 	struct vhmq_worker_stats stats;
+
+	/* pool->lock: the thread, one of the two; both NULL: none. */
+	struct task_struct *kthread;
+	struct vhost_task *owner_thread;
+	bool started;			/* read without: do not ask for it */
+	struct completion ready;	/* entered, or failed with error */
+	int error;
+	cpumask_var_t cpus;		/* of its own; empty: the pool's */
+	cpumask_var_t place;		/* where it is to run */
+
+	struct vhmq_dir *dir;		/* worker<k>, group->tree */
 };
 
 /*
@@ -261,6 +288,11 @@ struct vhmq_pool {
 	struct vhmq_owner owner;
 	bool dead;			/* the owner was killed: refuse work */
 
+	/* Threads that queues ask for and that worker 0 starts. */
+	struct vhmq_work starter;
+	DECLARE_BITMAP(wanted, VHMQ_MAX_WORKERS);
+	u64 retry;			/* 64-bit jiffies; not before, after a failure */
+
 	/*
 	 * Threads and their CPUs; taken by sysfs and CPU hotplug under
 	 * group->lock, and by worker 0 when it starts another thread.
@@ -270,6 +302,7 @@ struct vhmq_pool {
 	unsigned int pairs;		/* for automatic */
 	enum vhmq_placement placement;
 	cpumask_var_t cpus;		/* as set; empty: as the owner */
+	cpumask_var_t allowed;		/* by the owner's cpuset, when last asked */
 };
 
 int vhmq_pool_init(struct vhmq_pool *pool);
@@ -284,11 +317,18 @@ void vhmq_queue_flush(struct vhmq_queue *queue);
 /* ioctl, queue->mutex: the queue is switched off and is no longer "used" */
 void vhmq_queue_forget(struct vhmq_queue *queue);
 
-/* group->lock; changes apply to asks from then on */
+/* group->lock; changes apply to asks from then on; nothing changes on error */
 int vhmq_pool_set_threads(struct vhmq_pool *pool, unsigned int threads);
-void vhmq_pool_set_pairs(struct vhmq_pool *pool, unsigned int pairs);
+int vhmq_pool_set_pairs(struct vhmq_pool *pool, unsigned int pairs);
 int vhmq_pool_set_cpus(struct vhmq_pool *pool, const struct cpumask *cpus,
 		       enum vhmq_placement placement);
+int vhmq_worker_set_cpus(struct vhmq_worker *worker, const struct cpumask *cpus);
+void vhmq_pool_place(struct vhmq_pool *pool);
+
+/* any: what people see */
+pid_t vhmq_worker_pid(struct vhmq_worker *worker);
+u64 vhmq_worker_runtime(struct vhmq_worker *worker);
+void vhmq_worker_add_cpus(struct vhmq_worker *worker, struct cpumask *cpus);
 
 /* run: what a worker calls for a queue; takes queue->mutex (tx.c, rx.c) */
 void vhmq_tx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch);
@@ -309,11 +349,36 @@ struct vhmq_knobs {
 	unsigned int threads;		/* 0: automatic */
 	enum vhmq_policy policy;
 	enum vhmq_placement placement;
-	cpumask_var_t cpus;
+	struct cpumask cpus;
 };
 
-/* Defaults of groups made from then on: module parameters, mq/ in sysfs. */
+enum vhmq_knob {
+	VHMQ_KNOB_WINDOW,
+	VHMQ_KNOB_THREADS,
+	VHMQ_KNOB_CPULIST,
+	VHMQ_KNOB_POLICY,
+	VHMQ_KNOB_PLACEMENT,
+};
+
+/*
+ * Defaults of groups made from then on: module parameters, mq/ in sysfs. The
+ * lock protects all of them.
+ */
 extern struct vhmq_knobs vhmq_defaults;
+extern struct mutex vhmq_defaults_lock;
+
+/* knobs.c: text to value and back; the same for parameters and sysfs */
+int vhmq_knob_parse(enum vhmq_knob knob, const char *text,
+		    struct vhmq_knobs *knobs);
+int vhmq_knob_print(enum vhmq_knob knob, const struct vhmq_knobs *knobs,
+		    char *page);
+int vhmq_cpulist_parse(const char *text, struct cpumask *cpus);
+
+/*
+ * A knob as a module parameter:
+ *	module_param_cb(threads, &vhmq_knob_param, (void *)VHMQ_KNOB_THREADS, 0444);
+ */
+extern const struct kernel_param_ops vhmq_knob_param;
 
 struct vhmq_group {
 	struct list_head node;		/* vhmq_groups_lock */
@@ -321,7 +386,11 @@ struct vhmq_group {
 	struct vhmq_pool pool;
 	struct list_head devices;	/* vhmq_groups_lock and lock */
 	struct mutex lock;		/* devices, knobs; what sysfs takes */
-	struct kobject kobj;		/* <pid>-<netdev> */
+	struct vhmq_queue_stats gone;	/* lock; of queues that have left */
+
+	struct mutex tree;		/* which worker<k> there are */
+	bool leaving;			/* tree; no more of them */
+	struct vhmq_dir *dir;		/* <pid>-<netdev> */
 };
 
 /*
@@ -335,6 +404,24 @@ void vhmq_group_leave(struct vhmq_dev *dev);
 
 int vhmq_groups_init(struct miscdevice *misc);	/* mq/ in sysfs */
 void vhmq_groups_exit(void);
+
+/* ------------------------------------------------------------------------
+ * What people see: sysfs.c, stats.c
+ */
+
+/* vhmq_groups_lock */
+int vhmq_sysfs_create_group(struct vhmq_group *group);
+void vhmq_sysfs_destroy_group(struct vhmq_group *group);
+int vhmq_sysfs_create_queue(struct vhmq_group *group, struct vhmq_queue *queue);
+void vhmq_sysfs_destroy_queue(struct vhmq_queue *queue);
+/* any but group->lock: worker<k> for each worker below the number of threads */
+int vhmq_sysfs_update_workers(struct vhmq_group *group);
+
+int vhmq_sysfs_init(struct miscdevice *misc);
+void vhmq_sysfs_exit(void);
+
+void vhmq_queue_stats_add(struct vhmq_queue_stats *sum, struct vhmq_queue *queue);
+void vhmq_queue_stats_clear(struct vhmq_queue *queue);
 
 /* ------------------------------------------------------------------------
  * Memory of the guest: memory.c
