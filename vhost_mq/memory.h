@@ -26,6 +26,14 @@ struct vhmq_mem {
 	struct vhmq_region regions[];
 };
 
+struct vhost_memory;
+
+extern unsigned short vhmq_max_mem_regions;	/* module parameter */
+
+struct vhmq_mem *vhmq_mem_create(const struct vhost_memory __user *table);
+bool vhmq_mem_access_ok(const struct vhmq_mem *mem);
+struct vhmq_mem *vhmq_mem_get(struct vhmq_mem *mem);
+void vhmq_mem_put(struct vhmq_mem *mem);
 void vhmq_mem_sort(struct vhmq_mem *mem);
 
 /**

@@ -7,8 +7,8 @@
  * to VHMQ_RING_BATCH at a time, used entries are written as many as the caller
  * has, with one store of the index.
  *
- * A ring that breaks the rules is reported once and stops: every function then
- * returns -EIO or does nothing, until vhmq_ring_mend().
+ * A ring that breaks the rules is reported once and stops: nothing more is popped
+ * until vhmq_ring_mend(); what had been popped before can still be returned.
  *
  * The caller serializes: one thread at a time is inside a ring.
  */
@@ -85,8 +85,8 @@ size_t vhmq_ring_used_size(unsigned int num, bool event_idx);
 
 /*
  * Marks the ring broken, tells the owner by its error eventfd and the
- * administrator in the log. Not a part of the ring: the kernel module has it in
- * device.c, a user-space build brings its own.
+ * administrator in the log; nothing when it is broken already. The kernel module
+ * has it in queue.c, a user-space build brings its own.
  */
 __printf(2, 3) void vhmq_ring_fail(struct vhmq_ring *ring, const char *format, ...);
 

@@ -5,9 +5,9 @@
  * A house with four floors; each file calls its own floor and those below:
  *
  *	main.c  knobs.c  sysfs.c  stats.c  module, /dev/vhost-net, what people see
- *	device.c  group.c  memory.c        one open file; the devices of one NIC
+ *	device.c  vring.c  group.c  memory.c  one open file; the devices of one NIC
  *	worker.c  work.c  steer.c          threads; which thread serves a queue
- *	tx.c  rx.c  backend.c  ring_split.c  the packet path
+ *	tx.c  rx.c  queue.c  backend.c  ring_split.c  the packet path
  *
  * Objects
  *	device	one open file of /dev/vhost-net: two queues, features, memory,
@@ -335,6 +335,23 @@ void vhmq_tx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch);
 void vhmq_rx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch);
 
 /* ------------------------------------------------------------------------
+ * What both directions share: queue.c. All under queue->mutex.
+ */
+void vhmq_poll_init(struct vhmq_poll *poll, struct vhmq_queue *queue, __poll_t mask);
+int vhmq_poll_start(struct vhmq_poll *poll, struct file *file);
+void vhmq_poll_stop(struct vhmq_poll *poll);
+void vhmq_poll_park(struct vhmq_poll *poll);
+void vhmq_poll_unpark(struct vhmq_poll *poll);
+
+/* used entries to the guest, and an interrupt when it wants one */
+void vhmq_queue_complete(struct vhmq_queue *queue, const struct vhmq_used_elem *elems,
+			 unsigned int count);
+void vhmq_queue_call(struct vhmq_queue *queue);
+
+/* ioctl: the backend goes; gives it back what was not delivered (rx.c) */
+void vhmq_rx_stop(struct vhmq_queue *queue);
+
+/* ------------------------------------------------------------------------
  * Group: group.c
  */
 
@@ -424,19 +441,6 @@ void vhmq_queue_stats_add(struct vhmq_queue_stats *sum, struct vhmq_queue *queue
 void vhmq_queue_stats_clear(struct vhmq_queue *queue);
 
 /* ------------------------------------------------------------------------
- * Memory of the guest: memory.c
- */
-
-extern unsigned short vhmq_max_mem_regions;	/* module parameter */
-extern bool vhmq_fork_from_owner_default;	/* module parameter */
-
-/* ioctl */
-struct vhmq_mem *vhmq_mem_create(const struct vhost_memory __user *table);
-bool vhmq_mem_access_ok(const struct vhmq_mem *mem);
-struct vhmq_mem *vhmq_mem_get(struct vhmq_mem *mem);
-void vhmq_mem_put(struct vhmq_mem *mem);
-
-/* ------------------------------------------------------------------------
  * Backend: backend.c
  */
 
@@ -448,18 +452,34 @@ struct socket *vhmq_backend_get(int fd, struct ptr_ring **rx_ring,
 				struct vhmq_netdev_id *id);
 void vhmq_backend_put(struct socket *sock);
 
-/* queue->mutex */
-void vhmq_poll_init(struct vhmq_poll *poll, struct vhmq_queue *queue, __poll_t mask);
-int vhmq_poll_start(struct vhmq_poll *poll, struct file *file);
-void vhmq_poll_stop(struct vhmq_poll *poll);
-void vhmq_poll_park(struct vhmq_poll *poll);
-void vhmq_poll_unpark(struct vhmq_poll *poll);
+struct vhmq_backend {
+	struct socket *sock;		/* a reference, NULL or an ERR_PTR */
+	struct ptr_ring *rx_ring;
+	struct vhmq_netdev_id id;
+};
 
-/* queue->mutex: used entries to the guest, and an interrupt when it wants one */
-void vhmq_queue_complete(struct vhmq_queue *queue, const struct vhmq_used_elem *elems,
-			 unsigned int count);
-void vhmq_rx_stop(struct vhmq_queue *queue);	/* gives back what was not delivered */
+/* ------------------------------------------------------------------------
+ * Device: device.c, and what concerns one ring: vring.c
+ */
 
-extern const struct file_operations vhmq_fops;	/* device.c */
+extern const struct file_operations vhmq_fops;
+extern bool vhmq_fork_from_owner_default;	/* module parameter */
+
+#ifdef VHMQ_HAVE_VHOST_TASK
+#define VHMQ_CAN_FORK_FROM_OWNER	true
+#else
+#define VHMQ_CAN_FORK_FROM_OWNER	false
+#endif
+
+/* open */
+int vhmq_vring_init(struct vhmq_queue *queue, struct vhmq_dev *dev, bool is_tx);
+/* ioctl or release, device->mutex */
+void vhmq_vring_stop(struct vhmq_queue *queue);
+void vhmq_vring_reset(struct vhmq_queue *queue);
+void vhmq_vring_exit(struct vhmq_queue *queue);
+void vhmq_vring_set_features(struct vhmq_queue *queue, u64 features);
+void vhmq_vring_set_mem(struct vhmq_queue *queue, struct vhmq_mem *mem);
+int vhmq_vring_set_backend(struct vhmq_queue *queue, struct vhmq_backend *backend);
+long vhmq_vring_ioctl(struct vhmq_dev *dev, unsigned int cmd, void __user *arg);
 
 #endif /* VHOST_MQ_H */

@@ -7,6 +7,9 @@
 #ifndef VHMQ_COMPAT_H
 #define VHMQ_COMPAT_H
 
+/* Before any header, and this is the first: every message names the module. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/eventfd.h>
 #include <linux/if_tun.h>
 #include <linux/vhost.h>

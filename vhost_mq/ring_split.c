@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The device's side of a split virtqueue: see ring_split.h.
+ */
+#include "ring_split.h"
+
+/*
+ * Descriptors that one chain may have besides those of the ring: as many as
+ * there can be buffers. Without the limit a guest could keep a thread busy with
+ * indirect tables of empty descriptors.
+ */
+#define VHMQ_CHAIN_EXTRA	UIO_MAXIOV
+
+/* Indirect descriptors that are copied at a time. */
+#define VHMQ_TABLE_BATCH	8
+
+struct walk {
+	struct vhmq_ring *ring;
+	struct vhmq_chain *chain;
+	struct iovec *iov;
+	unsigned int size;		/* of @iov */
+	unsigned int found;		/* descriptors seen */
+};
+
+static inline u16 avail_to_pop(const struct vhmq_ring *ring)
+{
+	return ring->avail_idx - ring->next_avail;
+}
+
+/* Used flags and the event index lie behind the rings (2.7.6, 2.7.8). */
+static inline __virtio16 __user *used_event(const struct vhmq_ring *ring)
+{
+	return (__virtio16 __user *)&ring->avail->ring[ring->num];
+}
+
+static inline __virtio16 __user *avail_event(const struct vhmq_ring *ring)
+{
+	return (__virtio16 __user *)&ring->used->ring[ring->num];
+}
+
+/**
+ * vhmq_ring_avail_size() - bytes of the avail ring
+ * @num: size of the ring
+ * @event_idx: VIRTIO_RING_F_EVENT_IDX
+ *
+ * Return: what the device reads, the event index included.
+ */
+size_t vhmq_ring_avail_size(unsigned int num, bool event_idx)
+{
+	return sizeof(struct vring_avail) + num * sizeof(__virtio16) +
+	       (event_idx ? sizeof(__virtio16) : 0);
+}
+
+/**
+ * vhmq_ring_used_size() - bytes of the used ring
+ * @num: size of the ring
+ * @event_idx: VIRTIO_RING_F_EVENT_IDX
+ *
+ * Return: what the device writes, the event index included.
+ */
+size_t vhmq_ring_used_size(unsigned int num, bool event_idx)
+{
+	return sizeof(struct vring_used) + num * sizeof(struct vring_used_elem) +
+	       (event_idx ? sizeof(__virtio16) : 0);
+}
+
+/**
+ * vhmq_ring_reset() - the state of a ring that was never set up
+ * @ring: ring
+ */
+void vhmq_ring_reset(struct vhmq_ring *ring)
+{
+	memset(ring, 0, sizeof(*ring));
+	ring->num = 1;
+}
+
+/**
+ * vhmq_ring_mend() - forget what was read of the ring, and that it was broken
+ * @ring: ring whose addresses, base or memory table have just changed
+ */
+void vhmq_ring_mend(struct vhmq_ring *ring)
+{
+	ring->broken = false;
+	ring->region = NULL;
+	ring->heads_nr = 0;
+	ring->avail_idx = ring->next_avail;
+}
+
+/**
+ * vhmq_ring_start() - begin to serve a ring
+ * @ring: ring with its addresses, size, base and features set
+ *
+ * Return: 0, or -EFAULT when the used ring cannot be read or written.
+ * Context: ioctl of the owner.
+ */
+int vhmq_ring_start(struct vhmq_ring *ring)
+{
+	__virtio16 idx;
+
+	vhmq_ring_mend(ring);
+	ring->kick_off = false;
+	ring->called_valid = false;
+	if (put_user(vhmq_cpu_to_16(ring, 0), &ring->used->flags) ||
+	    get_user(idx, &ring->used->idx))
+		return -EFAULT;
+	ring->next_used = vhmq_16_to_cpu(ring, idx);
+	return 0;
+}
+
+/*
+ * Reads the index of the guest. Return: 1 when it has moved, 0 when not, or a
+ * negative error and the ring has failed.
+ */
+static int look(struct vhmq_ring *ring)
+{
+	__virtio16 word;
+	u16 idx;
+
+	if (unlikely(get_user(word, &ring->avail->idx))) {
+		vhmq_ring_fail(ring, "Failed to access available index");
+		return -EFAULT;
+	}
+	idx = vhmq_16_to_cpu(ring, word);
+	if (idx == ring->avail_idx)
+		return 0;
+	if (unlikely((u16)(idx - ring->next_avail) > ring->num)) {
+		vhmq_ring_fail(ring, "Invalid available index change from %u to %u",
+			       ring->next_avail, idx);
+		return -EINVAL;
+	}
+	ring->avail_idx = idx;
+
+	/*
+	 * The index before the entries and descriptors that it makes
+	 * available. Pairs with the guest's write barrier between them and its
+	 * store of the index (2.7.13.3).
+	 */
+	smp_rmb();
+	return 1;
+}
+
+/* Copies the avail entries from next_avail on, up to the end of the ring. */
+static int fetch_heads(struct vhmq_ring *ring)
+{
+	unsigned int at = ring->next_avail & (ring->num - 1);
+	unsigned int count = min3((unsigned int)avail_to_pop(ring), ring->num - at,
+				  (unsigned int)VHMQ_RING_BATCH);
+
+	if (unlikely(copy_from_user(ring->heads, &ring->avail->ring[at],
+				    count * sizeof(ring->heads[0])))) {
+		ring->heads_nr = 0;
+		vhmq_ring_fail(ring, "Failed to read head: idx %u", ring->next_avail);
+		return -EFAULT;
+	}
+	ring->heads_first = ring->next_avail;
+	ring->heads_nr = count;
+	return 0;
+}
+
+static const struct vhmq_region *find_region(struct vhmq_ring *ring, u64 addr)
+{
+	const struct vhmq_region *region = vhmq_mem_find(ring->mem, addr);
+
+	/* Remembered unless a lower region may hold some of its addresses. */
+	if (region && (region == ring->mem->regions ||
+		       region[-1].reach < region->start))
+		ring->region = region;
+	return region;
+}
+
+/*
+ * The owner's address of @addr, and in @len how many of @len bytes lie behind it
+ * in the same region. @len is not 0.
+ */
+static inline void __user *translate(struct vhmq_ring *ring, u64 addr, u64 *len)
+{
+	const struct vhmq_region *region = ring->region;
+
+	if (unlikely(!region || addr < region->start || addr > region->last)) {
+		region = find_region(ring, addr);
+		if (!region)
+			return NULL;
+	}
+	*len = min(*len - 1, region->last - addr) + 1;
+	return (void __user *)(unsigned long)(region->addr + (addr - region->start));
+}
+
+/* Splits a buffer of the guest at the borders of regions. */
+static inline int add_buffer(struct walk *walk, u64 addr, u32 len, u16 flags)
+{
+	struct vhmq_chain *chain = walk->chain;
+	unsigned int at = chain->out + chain->in;
+	unsigned int first = at;
+	u64 left = len;
+
+	if (unlikely(addr + len < addr && addr + len != 0))
+		return -EFAULT;
+	while (left) {
+		u64 part = left;
+		void __user *base;
+
+		if (unlikely(at == walk->size))
+			return -ENOBUFS;
+		base = translate(walk->ring, addr, &part);
+		if (unlikely(!base))
+			return -EFAULT;
+		walk->iov[at].iov_base = base;
+		walk->iov[at].iov_len = part;
+		at++;
+		addr += part;
+		left -= part;
+	}
+
+	if (flags & VRING_DESC_F_WRITE) {
+		chain->in += at - first;
+		chain->in_len += len;
+	} else {
+		if (unlikely(chain->in))
+			return -EINVAL;
+		chain->out += at - first;
+		chain->out_len += len;
+	}
+	return 0;
+}
+
+static int fail_buffer(struct walk *walk, int ret, const char *where, unsigned int i)
+{
+	if (ret == -EINVAL)
+		vhmq_ring_fail(walk->ring, "%s has out after in: idx %u", where, i);
+	else
+		vhmq_ring_fail(walk->ring, "Translation failure %d, %s idx %u", ret,
+			       where, i);
+	return ret;
+}
+
+/* Copies from the guest's memory, across regions. */
+static int read_guest(struct vhmq_ring *ring, void *to, u64 addr, u64 len)
+{
+	while (len) {
+		u64 part = len;
+		void __user *from = translate(ring, addr, &part);
+
+		if (!from || copy_from_user(to, from, part))
+			return -EFAULT;
+		to += part;
+		addr += part;
+		len -= part;
+	}
+	return 0;
+}
+
+/* Is all of it in the table? */
+static bool is_guest(struct vhmq_ring *ring, u64 addr, u64 len)
+{
+	if (addr + len < addr && addr + len != 0)
+		return false;
+	while (len) {
+		u64 part = len;
+
+		if (!translate(ring, addr, &part))
+			return false;
+		addr += part;
+		len -= part;
+	}
+	return true;
+}
+
+/* An indirect table (2.7.5.3). */
+static int walk_table(struct walk *walk, u64 addr, u32 len)
+{
+	struct vhmq_ring *ring = walk->ring;
+	struct vring_desc table[VHMQ_TABLE_BATCH];
+	unsigned int count = len / sizeof(*table);
+	unsigned int first = 0, copied = 0, found = 0, i = 0;
+
+	if (unlikely(len % sizeof(*table))) {
+		vhmq_ring_fail(ring, "Invalid length in indirect descriptor: 0x%x", len);
+		return -EINVAL;
+	}
+	if (unlikely(!is_guest(ring, addr, len))) {
+		vhmq_ring_fail(ring, "Translation failure %d in indirect", -EFAULT);
+		return -EFAULT;
+	}
+	/* They are chained by a field of 16 bits. */
+	if (unlikely(count > U16_MAX + 1)) {
+		vhmq_ring_fail(ring, "Indirect buffer length too big: %u", len);
+		return -E2BIG;
+	}
+
+	for (;;) {
+		const struct vring_desc *desc;
+		u16 flags;
+		int ret;
+
+		if (unlikely(i >= count || ++found > count ||
+			     ++walk->found > ring->num + VHMQ_CHAIN_EXTRA)) {
+			vhmq_ring_fail(ring, "Loop detected: last one at %u indirect size %u",
+				       i, count);
+			return -EINVAL;
+		}
+		if (i - first >= copied) {
+			copied = min_t(unsigned int, count - i, VHMQ_TABLE_BATCH);
+			first = i;
+			if (unlikely(read_guest(ring, table, addr + i * sizeof(*table),
+						copied * sizeof(*table)))) {
+				vhmq_ring_fail(ring, "Failed indirect descriptor: idx %u", i);
+				return -EINVAL;
+			}
+		}
+		desc = &table[i - first];
+		flags = vhmq_16_to_cpu(ring, desc->flags);
+		if (unlikely(flags & VRING_DESC_F_INDIRECT)) {
+			vhmq_ring_fail(ring, "Nested indirect descriptor: idx %u", i);
+			return -EINVAL;
+		}
+		ret = add_buffer(walk, vhmq_64_to_cpu(ring, desc->addr),
+				 vhmq_32_to_cpu(ring, desc->len), flags);
+		if (unlikely(ret < 0))
+			return fail_buffer(walk, ret, "Indirect descriptor", i);
+		if (!(flags & VRING_DESC_F_NEXT))
+			return 0;
+		i = vhmq_16_to_cpu(ring, desc->next);
+	}
+}
+
+static int walk_chain(struct walk *walk, unsigned int head)
+{
+	struct vhmq_ring *ring = walk->ring;
+	unsigned int i = head, found = 0;
+
+	for (;;) {
+		struct vring_desc desc;
+		u64 addr;
+		u32 len;
+		u16 flags;
+		int ret;
+
+		if (unlikely(i >= ring->num)) {
+			vhmq_ring_fail(ring, "Desc index is %u > %u, head = %u", i,
+				       ring->num, head);
+			return -EINVAL;
+		}
+		walk->found++;
+		if (unlikely(++found > ring->num)) {
+			vhmq_ring_fail(ring, "Loop detected: last one at %u vq size %u head %u",
+				       i, ring->num, head);
+			return -EINVAL;
+		}
+		if (unlikely(copy_from_user(&desc, &ring->desc[i], sizeof(desc)))) {
+			vhmq_ring_fail(ring, "Failed to get descriptor: idx %u", i);
+			return -EFAULT;
+		}
+		addr = vhmq_64_to_cpu(ring, desc.addr);
+		len = vhmq_32_to_cpu(ring, desc.len);
+		flags = vhmq_16_to_cpu(ring, desc.flags);
+
+		if (flags & VRING_DESC_F_INDIRECT) {
+			ret = walk_table(walk, addr, len);
+			if (unlikely(ret < 0))
+				return ret;
+		} else {
+			ret = add_buffer(walk, addr, len, flags);
+			if (unlikely(ret < 0))
+				return fail_buffer(walk, ret, "Descriptor", i);
+		}
+		if (!(flags & VRING_DESC_F_NEXT))
+			return 0;
+		i = vhmq_16_to_cpu(ring, desc.next);
+	}
+}
+
+/**
+ * vhmq_ring_pop() - take the next chain of the guest (2.7.13, 2.7.14)
+ * @ring: ring
+ * @iov: where the buffers of the chain go
+ * @size: how many @iov can hold
+ * @chain: the head and how much there is
+ *
+ * The guest must have been told not to kick.
+ *
+ * Return: 1, 0 when there is none, or a negative error and the ring has failed;
+ * then the chain is still the next one.
+ * Context: run; may sleep to fault in memory of the guest.
+ */
+int vhmq_ring_pop(struct vhmq_ring *ring, struct iovec *iov, unsigned int size,
+		  struct vhmq_chain *chain)
+{
+	struct walk walk = { .ring = ring, .chain = chain, .iov = iov, .size = size };
+	u16 at;
+	int ret;
+
+	if (unlikely(ring->broken))
+		return -EIO;
+	if (!avail_to_pop(ring)) {
+		ret = look(ring);
+		if (ret <= 0)
+			return ret;
+	}
+	at = ring->next_avail - ring->heads_first;
+	if (at >= ring->heads_nr) {
+		ret = fetch_heads(ring);
+		if (unlikely(ret < 0))
+			return ret;
+		at = 0;
+	}
+
+	*chain = (struct vhmq_chain){ .head = vhmq_16_to_cpu(ring, ring->heads[at]) };
+	if (unlikely(chain->head >= ring->num)) {
+		vhmq_ring_fail(ring, "Guest says index %u > %u is available",
+			       chain->head, ring->num);
+		return -EINVAL;
+	}
+	ret = walk_chain(&walk, chain->head);
+	if (unlikely(ret < 0))
+		return ret;
+	ring->next_avail++;
+	return 1;
+}
+
+/**
+ * vhmq_ring_unpop() - give back the chains that were popped last
+ * @ring: ring
+ * @count: how many
+ */
+void vhmq_ring_unpop(struct vhmq_ring *ring, unsigned int count)
+{
+	ring->next_avail -= count;
+}
+
+/**
+ * vhmq_ring_empty() - is there nothing to pop?
+ * @ring: ring
+ *
+ * Return: true when the guest has made nothing more available, or broke the ring.
+ */
+bool vhmq_ring_empty(struct vhmq_ring *ring)
+{
+	if (unlikely(ring->broken))
+		return true;
+	return !avail_to_pop(ring) && look(ring) <= 0;
+}
+
+static int put_used(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
+		    unsigned int count)
+{
+	unsigned int at = ring->next_used & (ring->num - 1);
+	unsigned int part = min(count, ring->num - at);
+
+	if (copy_to_user(&ring->used->ring[at], elems, part * sizeof(*elems)))
+		return -EFAULT;
+	if (part < count &&
+	    copy_to_user(&ring->used->ring[0], elems + part, (count - part) * sizeof(*elems)))
+		return -EFAULT;
+	return 0;
+}
+
+/**
+ * vhmq_ring_push() - return chains to the guest (2.7.14)
+ * @ring: ring
+ * @elems: heads and the bytes written, in the ring's byte order
+ * @count: how many, at most the size of the ring
+ *
+ * Also when the ring has failed since they were popped.
+ *
+ * Return: 0, or a negative error and the ring has failed.
+ * Context: run; may sleep to fault in memory of the guest.
+ */
+int vhmq_ring_push(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
+		   unsigned int count)
+{
+	u16 old = ring->next_used;
+	u16 new = old + count;
+
+	if (unlikely(put_used(ring, elems, count))) {
+		vhmq_ring_fail(ring, "Failed to write used");
+		return -EFAULT;
+	}
+
+	/*
+	 * The entries before the index. Pairs with the guest's read barrier
+	 * between its load of the index and of the entries.
+	 */
+	smp_wmb();
+	ring->next_used = new;
+	if (unlikely(put_user(vhmq_cpu_to_16(ring, new), &ring->used->idx))) {
+		vhmq_ring_fail(ring, "Failed to increment used idx");
+		return -EFAULT;
+	}
+
+	/* Passed the place of the last interrupt by going round: no telling. */
+	if (unlikely((u16)(new - ring->called) < (u16)(new - old)))
+		ring->called_valid = false;
+	return 0;
+}
+
+/**
+ * vhmq_ring_should_call() - does the guest want an interrupt? (2.7.7)
+ * @ring: ring, after vhmq_ring_push()
+ *
+ * Return: true when it is to be interrupted for what was pushed since the last
+ * time that this was asked.
+ */
+bool vhmq_ring_should_call(struct vhmq_ring *ring)
+{
+	__virtio16 word;
+	bool valid;
+	u16 old, new;
+
+	/*
+	 * The used index before the guest's wish. Pairs with the guest's
+	 * barrier between the store of its wish and the load of the used index.
+	 */
+	smp_mb();
+
+	if (ring->notify_on_empty && unlikely(!avail_to_pop(ring)))
+		return true;
+
+	if (!ring->event_idx) {
+		if (unlikely(get_user(word, &ring->avail->flags))) {
+			vhmq_ring_fail(ring, "Failed to get flags");
+			return true;
+		}
+		return !(vhmq_16_to_cpu(ring, word) & VRING_AVAIL_F_NO_INTERRUPT);
+	}
+
+	old = ring->called;
+	new = ring->next_used;
+	valid = ring->called_valid;
+	ring->called = new;
+	ring->called_valid = true;
+	if (unlikely(!valid))
+		return true;
+	if (unlikely(get_user(word, used_event(ring)))) {
+		vhmq_ring_fail(ring, "Failed to get used event idx");
+		return true;
+	}
+	return vring_need_event(vhmq_16_to_cpu(ring, word), new, old);
+}
+
+/**
+ * vhmq_ring_enable_kick() - ask the guest to kick when it adds to the ring (2.7.10)
+ * @ring: ring
+ *
+ * Return: true when the guest has added something since its index was read last;
+ * it may not kick for that, so the caller has to look at the ring again.
+ */
+bool vhmq_ring_enable_kick(struct vhmq_ring *ring)
+{
+	int ret;
+
+	if (unlikely(ring->broken) || !ring->kick_off)
+		return false;
+	ring->kick_off = false;
+	if (ring->event_idx)
+		ret = put_user(vhmq_cpu_to_16(ring, ring->avail_idx), avail_event(ring));
+	else
+		ret = put_user(vhmq_cpu_to_16(ring, 0), &ring->used->flags);
+	if (unlikely(ret)) {
+		vhmq_ring_fail(ring, "Failed to enable notification");
+		return false;
+	}
+
+	/*
+	 * The wish before the second look. Pairs with the guest's barrier
+	 * between its store of the avail index and the load of the wish.
+	 */
+	smp_mb();
+	return look(ring) > 0;
+}
+
+/**
+ * vhmq_ring_disable_kick() - tell the guest that it need not kick
+ * @ring: ring
+ *
+ * With an event index there is nothing to tell: the guest kicks when it passes
+ * the index, once.
+ */
+void vhmq_ring_disable_kick(struct vhmq_ring *ring)
+{
+	if (unlikely(ring->broken) || ring->kick_off)
+		return;
+	ring->kick_off = true;
+	if (ring->event_idx)
+		return;
+	if (unlikely(put_user(vhmq_cpu_to_16(ring, VRING_USED_F_NO_NOTIFY),
+			      &ring->used->flags)))
+		vhmq_ring_fail(ring, "Failed to disable notification");
+}
