@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vhost_net_mq: the module, its parameters and /dev/vhost-net.
+ */
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#include "vhost_mq.h"
+
+module_param_cb(window_jiffies, &vhmq_knob_param, (void *)VHMQ_KNOB_WINDOW, 0444);
+MODULE_PARM_DESC(window_jiffies,
+		 "Time, in jiffies, in which a transmit queue counts as used (default 5)");
+
+module_param_cb(threads, &vhmq_knob_param, (void *)VHMQ_KNOB_THREADS, 0444);
+MODULE_PARM_DESC(threads, "Worker threads of a network interface (default 0: automatic)");
+
+module_param_cb(cpulist, &vhmq_knob_param, (void *)VHMQ_KNOB_CPULIST, 0444);
+MODULE_PARM_DESC(cpulist, "CPUs of the worker threads (default empty: as the owner)");
+
+module_param_cb(policy, &vhmq_knob_param, (void *)VHMQ_KNOB_POLICY, 0444);
+MODULE_PARM_DESC(policy, "Which thread serves a queue: recent (default), pair or single");
+
+unsigned short vhmq_max_mem_regions = 64;
+module_param_named(max_mem_regions, vhmq_max_mem_regions, ushort, 0444);
+MODULE_PARM_DESC(max_mem_regions, "Most regions in a memory table (default 64)");
+
+bool vhmq_fork_from_owner_default = VHMQ_CAN_FORK_FROM_OWNER;
+#ifdef VHMQ_HAVE_VHOST_TASK
+module_param_named(fork_from_owner_default, vhmq_fork_from_owner_default, bool, 0444);
+MODULE_PARM_DESC(fork_from_owner_default,
+		 "Worker threads belong to the owner; else to the kernel (default Y)");
+#endif
+
+static struct miscdevice vhmq_misc = {
+	.minor	= VHOST_NET_MINOR,
+	.name	= "vhost-net",
+	.fops	= &vhmq_fops,
+};
+
+static int __init vhmq_init(void)
+{
+	int ret = misc_register(&vhmq_misc);
+
+	if (ret == -EBUSY || ret == -EEXIST) {
+		pr_err("/dev/vhost-net belongs to vhost_net: end its users, rmmod vhost_net, then try again\n");
+		return -EBUSY;
+	}
+	if (ret)
+		return ret;
+
+	ret = vhmq_groups_init(&vhmq_misc);
+	if (ret)
+		misc_deregister(&vhmq_misc);
+	return ret;
+}
+module_init(vhmq_init);
+
+static void __exit vhmq_exit(void)
+{
+	misc_deregister(&vhmq_misc);
+	vhmq_groups_exit();
+}
+module_exit(vhmq_exit);
+
+MODULE_DESCRIPTION("Host side of virtio networking with few threads for many queues");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS_MISCDEV(VHOST_NET_MINOR);
+MODULE_ALIAS("devname:vhost-net");
