@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Transmit and its completions.
+ *
+ * With NAPI (the default) an skb belongs to its socket until the device returned it. The interrupt is
+ * armed once a clean-up, at three quarters of what is then in the ring, and transmit itself does not
+ * touch it: whenever the NAPI is not scheduled, the interrupt is armed at an index that the device
+ * reaches. Whoever takes buffers from the ring arms it again (vnmq_tx_arm()).
+ *
+ * Without NAPI (napi_tx=0) an skb leaves its socket when it is sent, transmit cleans up, and the interrupt
+ * is off unless the queue is stopped.
+ */
+#include "virtio_net_mq.h"
+
+static_assert(sizeof(union vnmq_hdr) <= sizeof_field(struct sk_buff, cb));
+
+/* Free what the device returned. Return: how many. Context: tx queue lock. */
+static unsigned int vnmq_tx_reclaim(struct vnmq_sq *sq, int budget)
+{
+	unsigned int packets = 0, len;
+	struct sk_buff *skb;
+	u64 bytes = 0;
+
+	while ((skb = virtqueue_get_buf(sq->vq, &len))) {
+		packets++;
+		bytes += skb->len;
+		napi_consume_skb(skb, budget);
+	}
+	if (packets) {
+		u64_stats_update_begin(&sq->syncp);
+		u64_stats_add(&sq->count[VNMQ_TX_PACKETS], packets);
+		u64_stats_add(&sq->count[VNMQ_TX_BYTES], bytes);
+		u64_stats_update_end(&sq->syncp);
+	}
+	return packets;
+}
+
+/*
+ * Ask for an interrupt when three quarters of the ring's content are done. Return: false when so much
+ * is done already; clean up again then. Context: tx queue lock.
+ */
+static bool vnmq_tx_arm(struct vnmq_sq *sq)
+{
+	return virtqueue_enable_cb_delayed(sq->vq);
+}
+
+/* Clean up and arm, until both hold. Context: tx queue lock, NAPI mode. */
+static void vnmq_tx_clean(struct vnmq_sq *sq, int budget)
+{
+	do {
+		/* Armed, the ring would move the interrupt with each buffer that is taken out. */
+		virtqueue_disable_cb(sq->vq);
+		vnmq_tx_reclaim(sq, budget);
+	} while (!vnmq_tx_arm(sq));
+}
+
+static bool vnmq_tx_has_room(const struct vnmq_sq *sq)
+{
+	return sq->vq->num_free >= sq->need_free;
+}
+
+/* Context: tx queue lock. */
+static void vnmq_tx_wake(struct vnmq_sq *sq)
+{
+	if (!netif_tx_queue_stopped(sq->txq) || !vnmq_tx_has_room(sq))
+		return;
+	vnmq_tx_count(sq, VNMQ_TX_WAKE, 1);
+	netif_tx_wake_queue(sq->txq);
+}
+
+/**
+ * vnmq_tx_set_need_free - decide when the queue is full
+ * @sq: the queue; its ring may have got another size
+ *
+ * The longest skb takes VNMQ_TX_SG descriptors, or one when the device takes indirect ones. A
+ * small ring waits for less: what does not fit then goes back to the stack for a while.
+ *
+ * Context: tx queue lock, or nobody sends.
+ */
+void vnmq_tx_set_need_free(struct vnmq_sq *sq)
+{
+	unsigned int size = virtqueue_get_vring_size(sq->vq);
+
+	sq->need_free = clamp_t(unsigned int, size / 4, 1, VNMQ_TX_SG);
+	if (!virtio_has_feature(sq->priv->vdev, VIRTIO_RING_F_INDIRECT_DESC))
+		sq->need_free = min_t(unsigned int, size, VNMQ_TX_SG);
+}
+
+/**
+ * vnmq_tx_done - the device returned skbs, as many as were asked for
+ * @vq: the virtqueue of a transmit queue
+ *
+ * Context: interrupt.
+ */
+void vnmq_tx_done(struct virtqueue *vq)
+{
+	struct vnmq_priv *priv = vq->vdev->priv;
+	struct vnmq_sq *sq = &priv->sq[vnmq_vq_to_pair(vq)];
+
+	if (sq->use_napi) {
+		vnmq_napi_schedule(&sq->napi, vq);
+	} else if (!READ_ONCE(sq->off)) {
+		virtqueue_disable_cb(vq);
+		netif_tx_wake_queue(sq->txq);
+	}
+}
+
+/**
+ * vnmq_tx_poll - NAPI of a transmit queue
+ * @napi: of the queue
+ * @budget: 0 from netpoll
+ *
+ * Return: 0, completions are not counted against the budget.
+ * Context: softirq; takes the tx queue lock.
+ */
+int vnmq_tx_poll(struct napi_struct *napi, int budget)
+{
+	struct vnmq_sq *sq = container_of(napi, struct vnmq_sq, napi);
+	bool done;
+
+	__netif_tx_lock(sq->txq, raw_smp_processor_id());
+	virtqueue_disable_cb(sq->vq);
+	vnmq_tx_reclaim(sq, budget);
+	vnmq_tx_wake(sq);
+	done = napi_complete_done(napi, 0);
+	/* A poll of netpoll's is no scheduled one: none follows, so the interrupt must be armed. */
+	if ((done || !budget) && !vnmq_tx_arm(sq))
+		vnmq_napi_schedule(napi, sq->vq);
+	__netif_tx_unlock(sq->txq);
+	return 0;
+}
+
+/**
+ * vnmq_tx_clean_from_rx - clean up along with the pair's receive queue
+ * @sq: the transmit queue of the pair
+ * @budget: of the receive poll
+ *
+ * What is sent is often answered: the receive interrupt then saves one of the transmit queue.
+ *
+ * Context: NAPI of the receive queue; takes the tx queue lock if it is free.
+ */
+void vnmq_tx_clean_from_rx(struct vnmq_sq *sq, int budget)
+{
+	if (!sq->use_napi || sq->vq->num_free == virtqueue_get_vring_size(sq->vq))
+		return;
+	if (!__netif_tx_trylock(sq->txq))
+		return;
+	/* Nothing returned: nothing to arm. */
+	if (vnmq_tx_reclaim(sq, budget)) {
+		vnmq_tx_clean(sq, budget);
+		vnmq_tx_wake(sq);
+	}
+	__netif_tx_unlock(sq->txq);
+}
+
+/**
+ * vnmq_tx_restart - let a queue run that may have been stopped
+ * @sq: a queue whose pair was started, or whose ring is new
+ *
+ * Context: process; takes the tx queue lock.
+ */
+void vnmq_tx_restart(struct vnmq_sq *sq)
+{
+	__netif_tx_lock_bh(sq->txq);
+	vnmq_tx_reclaim(sq, 0);
+	if (sq->use_napi && !vnmq_tx_arm(sq))
+		vnmq_napi_schedule(&sq->napi, sq->vq);
+	vnmq_tx_wake(sq);
+	__netif_tx_unlock_bh(sq->txq);
+}
+
+/*
+ * Add @skb with its header, which goes in front of the data or into the cb.
+ * Return: 0 when the device owns it; else it is as it was. Context: tx queue lock.
+ */
+static int vnmq_tx_add(struct vnmq_sq *sq, struct sk_buff *skb)
+{
+	const struct vnmq_priv *priv = sq->priv;
+	unsigned int hdr_len = priv->hdr_len, n = 0, i;
+	struct scatterlist *sg = sq->sg;
+	struct virtio_net_hdr *hdr;
+	union vnmq_hdr saved;
+	bool push;
+	int ret;
+
+	push = priv->any_layout && skb_headroom(skb) >= hdr_len && !skb_header_cloned(skb) &&
+	       IS_ALIGNED((unsigned long)skb->data, __alignof__(*hdr));
+	if (likely(push)) {
+		hdr = (struct virtio_net_hdr *)(skb->data - hdr_len);
+		sg_set_buf(&sg[n++], hdr, hdr_len + skb_headlen(skb));
+	} else {
+		hdr = (struct virtio_net_hdr *)skb->cb;
+		memcpy(&saved, hdr, hdr_len);
+		sg_set_buf(&sg[n++], hdr, hdr_len);
+		if (likely(skb_headlen(skb)))
+			sg_set_buf(&sg[n++], skb->data, skb_headlen(skb));
+	}
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
+		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
+
+		sg_set_page(&sg[n++], skb_frag_page(frag), skb_frag_size(frag), skb_frag_off(frag));
+	}
+
+	ret = vnmq_hdr_from_skb(priv, skb, hdr);
+	if (likely(!ret)) {
+		sg_mark_end(&sg[n - 1]);
+		ret = virtqueue_add_outbuf(sq->vq, sg, n, skb, GFP_ATOMIC);
+		sg_unmark_end(&sg[n - 1]);
+	}
+	/* The stack keeps its own things in the cb of an skb that it gets back. */
+	if (unlikely(ret) && !push)
+		memcpy(hdr, &saved, hdr_len);
+	return ret;
+}
+
+/* The ring is full, or will be with the next skb. Context: tx queue lock. */
+static void vnmq_tx_stop(struct vnmq_sq *sq)
+{
+	netif_tx_stop_queue(sq->txq);
+	vnmq_tx_count(sq, VNMQ_TX_STOP, 1);
+	for (;;) {
+		virtqueue_disable_cb(sq->vq);
+		vnmq_tx_reclaim(sq, 0);
+		if (vnmq_tx_has_room(sq)) {
+			if (netif_tx_queue_stopped(sq->txq)) {
+				vnmq_tx_count(sq, VNMQ_TX_WAKE, 1);
+				netif_tx_start_queue(sq->txq);
+			}
+			if (!sq->use_napi)
+				return;
+		}
+		/* Stopped or not, the interrupt comes before the ring runs empty. */
+		if (vnmq_tx_arm(sq))
+			return;
+	}
+}
+
+/*
+ * More descriptors than are free. Return: true when the stack keeps @skb for later, false when it must be
+ * tried again now, linear. Context: tx queue lock.
+ */
+static bool vnmq_tx_defer(struct vnmq_sq *sq)
+{
+	if (sq->vq->num_free == virtqueue_get_vring_size(sq->vq))
+		return false;
+	netif_tx_stop_queue(sq->txq);
+	vnmq_tx_count(sq, VNMQ_TX_BUSY, 1);
+	do {
+		virtqueue_disable_cb(sq->vq);
+		if (vnmq_tx_reclaim(sq, 0)) {
+			netif_tx_start_queue(sq->txq);
+			if (!sq->use_napi)
+				return true;
+		}
+	} while (!vnmq_tx_arm(sq));
+	return true;
+}
+
+static void vnmq_tx_kick(struct vnmq_sq *sq)
+{
+	if (virtqueue_kick_prepare(sq->vq) && virtqueue_notify(sq->vq))
+		vnmq_tx_count(sq, VNMQ_TX_KICKS, 1);
+}
+
+static void vnmq_tx_drop(struct vnmq_sq *sq, struct sk_buff *skb, enum vnmq_tx_counter reason)
+{
+	vnmq_tx_count(sq, VNMQ_TX_DROPS, 1);
+	vnmq_tx_count(sq, reason, 1);
+	dev_kfree_skb_any(skb);
+}
+
+/* An skb that the ring did not take. Return: what the stack gets to hear. Context: tx queue lock. */
+static netdev_tx_t vnmq_tx_failed(struct vnmq_sq *sq, struct sk_buff *skb, int error)
+{
+	if (error == -ENOSPC && !virtqueue_is_broken(sq->vq)) {
+		if (vnmq_tx_defer(sq)) {
+			vnmq_tx_kick(sq);
+			return NETDEV_TX_BUSY;
+		}
+		if (skb_linearize(skb)) {
+			vnmq_tx_drop(sq, skb, VNMQ_TX_MEMORY_ERRORS);
+			return NETDEV_TX_OK;
+		}
+		error = vnmq_tx_add(sq, skb);
+		if (!error) {
+			vnmq_tx_stop(sq);
+			vnmq_tx_kick(sq);
+			return NETDEV_TX_OK;
+		}
+	}
+	vnmq_tx_drop(sq, skb, error == -EINVAL ? VNMQ_TX_HEADER_ERRORS : VNMQ_TX_RING_ERRORS);
+	return NETDEV_TX_OK;
+}
+
+/**
+ * vnmq_xmit - send an skb
+ * @skb: with a queue chosen
+ * @dev: the device
+ *
+ * Return: NETDEV_TX_OK, or NETDEV_TX_BUSY when a ring smaller than the skb is in use.
+ * Context: tx queue lock.
+ */
+netdev_tx_t vnmq_xmit(struct sk_buff *skb, struct net_device *dev)
+{
+	struct vnmq_priv *priv = netdev_priv(dev);
+	struct vnmq_sq *sq = &priv->sq[skb_get_queue_mapping(skb)];
+	bool more = netdev_xmit_more();
+	netdev_tx_t ret = NETDEV_TX_OK;
+	int err;
+
+	if (unlikely(!sq->use_napi)) {
+		vnmq_tx_reclaim(sq, 0);
+		if (skb_orphan_frags(skb, GFP_ATOMIC)) {
+			vnmq_tx_drop(sq, skb, VNMQ_TX_MEMORY_ERRORS);
+			goto kick;
+		}
+	}
+
+	skb_tx_timestamp(skb);
+	err = vnmq_tx_add(sq, skb);
+	if (unlikely(err)) {
+		ret = vnmq_tx_failed(sq, skb, err);
+		goto kick;
+	}
+
+	if (unlikely(!sq->use_napi)) {
+		skb_orphan(skb);
+		skb_dst_drop(skb);
+		nf_reset_ct(skb);
+	}
+	if (unlikely(!vnmq_tx_has_room(sq)))
+		vnmq_tx_stop(sq);
+kick:
+	if (!more || netif_xmit_stopped(sq->txq))
+		vnmq_tx_kick(sq);
+	return ret;
+}
+
+/**
+ * vnmq_tx_recycle - free an skb that the device gives back unsent
+ * @vq: the virtqueue of a transmit queue, which has been reset
+ * @buf: the skb
+ *
+ * Context: process; nothing else uses the queue.
+ */
+void vnmq_tx_recycle(struct virtqueue *vq, void *buf)
+{
+	struct vnmq_priv *priv = vq->vdev->priv;
+
+	vnmq_tx_drop(&priv->sq[vnmq_vq_to_pair(vq)], buf, VNMQ_TX_RESET_DROPS);
+}
+
+/**
+ * vnmq_tx_timeout - a stopped queue did not run for watchdog_timeo
+ * @dev: the device
+ * @index: the queue
+ *
+ * The host may have stopped to serve this queue; the others go on, and so does this one when
+ * it is served again. An interrupt that was lost is made up for.
+ *
+ * Context: timer.
+ */
+void vnmq_tx_timeout(struct net_device *dev, unsigned int index)
+{
+	struct vnmq_priv *priv = netdev_priv(dev);
+	struct vnmq_sq *sq = &priv->sq[index];
+
+	atomic_long_inc(&sq->timeouts);
+	netdev_err(dev, "queue %s stands still: %u of %u descriptors free, %llu packets sent, %ld timeouts\n",
+		   sq->vq->name, sq->vq->num_free, virtqueue_get_vring_size(sq->vq),
+		   (unsigned long long)u64_stats_read(&sq->count[VNMQ_TX_PACKETS]),
+		   atomic_long_read(&sq->timeouts));
+	if (sq->use_napi)
+		vnmq_napi_schedule(&sq->napi, sq->vq);
+}

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * virtio_net_mq - driver for the virtio network device with many queues
+ *
+ * This header is the map of the module.
+ *
+ * Objects
+ *
+ *	struct vnmq_priv	one device, the private part of its net_device
+ *	struct vnmq_rq		a receive queue: virtqueue, NAPI, where its buffers come from
+ *	struct vnmq_sq		a transmit queue: virtqueue, NAPI for completions
+ *	struct vnmq_ctrl	the control queue
+ *	struct vnmq_cmd		one command on it, owned by the device until answered
+ *
+ * A pair is rq[i] and sq[i]. The device has max_pairs of them, the network stack
+ * and the device use the first curr_pairs.
+ *
+ * Who calls whom
+ *
+ *	main.c		probe, remove, power		> everything below
+ *	features.c	what is negotiated, offload switches > ctrl
+ *	netdev.c	open, stop, the ndo table	> queues, tx, stats, filter, link
+ *	queues.c	queues from nothing to traffic and back > rx, tx, affinity, ctrl
+ *	affinity.c	which CPUs a pair belongs to, CPU hotplug
+ *	filter.c	MAC address, receive filter, VLANs > ctrl
+ *	link.c		link state, speed, announcement	> ctrl
+ *	ethtool.c stats.c sysfs.c			> queues, features, link
+ *	ctrl.c		commands and their answers
+ *	rx.c		poll, refill, hand to the stack	> rx_small, rx_mergeable, rx_big, header
+ *	tx.c		transmit, completions		> header
+ *	rx_*.c		one way to lay out receive buffers each
+ *	frag.c		pieces of pages for receive buffers
+ *	header.c	struct virtio_net_hdr to and from an skb
+ *
+ * Verbs
+ *
+ *	alloc/free	memory of the driver
+ *	create/destroy	the virtqueues exist in the device
+ *	start/stop	traffic: NAPI on, buffers posted
+ *	init/exit	the module, or a part of a structure embedded in another
+ *	fill/receive	give the device receive buffers, take a frame out of one
+ *
+ * Contexts and locks
+ *
+ *	RTNL		open and stop, curr_pairs, rq.started, features, ring sizes. A control command may
+ *			be sent under it: the wait is bounded and sleeps.
+ *	NAPI of rq	everything of an rq behind `napi`, and the virtqueue's get and add. While
+ *			the NAPI is off (see rq.started), whoever holds RTNL.
+ *	tx queue lock	everything of an sq and its virtqueue: transmit, NAPI of sq, and NAPI of rq
+ *			which cleans up for its pair's sq with a trylock.
+ *	ctrl.mutex	one command at a time from the first descriptor to the answer or the deadline
+ *	ctrl.lock	the control virtqueue and vnmq_cmd.state; taken in the interrupt
+ *	cpus_read_lock	affinity masks against CPU hotplug; inside RTNL
+ *
+ * The device is not trusted: what it writes (length, header, configuration) is read once, checked,
+ * and then used. A frame that fails a check is dropped and counted under a name.
+ */
+#ifndef VIRTIO_NET_MQ_H
+#define VIRTIO_NET_MQ_H
+
+#include <linux/average.h>
+#include <linux/completion.h>
+#include <linux/etherdevice.h>
+#include <linux/ethtool.h>
+#include <linux/if_vlan.h>
+#include <linux/ipv6.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/scatterlist.h>
+#include <linux/skbuff.h>
+#include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <linux/u64_stats_sync.h>
+#include <linux/virtio.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_net.h>
+#include <linux/virtio_ring.h>
+#include <linux/workqueue.h>
+
+#define VNMQ_NAME		"virtio_net"	/* driver name that tools look for */
+#define VNMQ_VERSION		"0.1.0"
+
+/* Frame without offloads that a buffer must hold: MTU 1500 and a VLAN tag. */
+#define VNMQ_GOOD_FRAME		(ETH_HLEN + VLAN_HLEN + ETH_DATA_LEN)
+/* Longest frame a device may deliver: the largest IPv6 packet and two VLAN tags. */
+#define VNMQ_MAX_FRAME		(ETH_HLEN + 2 * VLAN_HLEN + sizeof(struct ipv6hdr) + 65535)
+/* Room in an skb's head for a frame that is copied; longer ones stay in their buffer. */
+#define VNMQ_COPY_LEN		128
+/* Aligned size of what build_skb() needs behind the data. */
+#define VNMQ_SHINFO_LEN		SKB_DATA_ALIGN(sizeof(struct skb_shared_info))
+/* Descriptors the longest skb takes: header, linear part, each fragment. */
+#define VNMQ_TX_SG		(MAX_SKB_FRAGS + 2)
+
+struct vnmq_priv;
+
+enum vnmq_rx_mode {
+	VNMQ_RX_SMALL,		/* a buffer holds one frame of the MTU */
+	VNMQ_RX_MERGEABLE,	/* a frame takes as many buffers as it needs */
+	VNMQ_RX_BIG,		/* every buffer holds 64 KiB, in pages */
+};
+
+/* Counters of a receive queue; names in stats.c. Those from LENGTH_ERRORS to SKB_ERRORS add up to DROPS. */
+enum vnmq_rx_counter {
+	VNMQ_RX_PACKETS,
+	VNMQ_RX_BYTES,
+	VNMQ_RX_DROPS,
+	VNMQ_RX_KICKS,
+	VNMQ_RX_LENGTH_ERRORS,	/* used length beyond the buffer, or too short for a frame */
+	VNMQ_RX_HEADER_ERRORS,	/* virtio_net_hdr asks for something impossible */
+	VNMQ_RX_BUFFER_ERRORS,	/* num_buffers is 0, absurd, or buffers are missing */
+	VNMQ_RX_SKB_ERRORS,	/* no memory for the skb */
+	VNMQ_RX_REFILL_ERRORS,	/* no memory for a buffer; tried again later */
+	VNMQ_RX_COUNTERS
+};
+
+/* Counters of a transmit queue. HEADER_ERRORS to RESET_DROPS add up to DROPS. */
+enum vnmq_tx_counter {
+	VNMQ_TX_PACKETS,
+	VNMQ_TX_BYTES,
+	VNMQ_TX_DROPS,
+	VNMQ_TX_KICKS,
+	VNMQ_TX_STOP,		/* queue stopped because the ring was full */
+	VNMQ_TX_WAKE,
+	VNMQ_TX_BUSY,		/* skb given back to the stack: not enough descriptors */
+	VNMQ_TX_HEADER_ERRORS,	/* an offload that the header cannot express */
+	VNMQ_TX_MEMORY_ERRORS,	/* no memory to make the skb fit the ring */
+	VNMQ_TX_RING_ERRORS,	/* the ring refused (broken device) */
+	VNMQ_TX_RESET_DROPS,	/* in a ring that was reset */
+	VNMQ_TX_COUNTERS
+};
+
+enum vnmq_ctrl_counter {
+	VNMQ_CTRL_COMMANDS,
+	VNMQ_CTRL_REFUSED,	/* the device answered with an error */
+	VNMQ_CTRL_TIMEOUTS,
+	VNMQ_CTRL_LATE,		/* answers to commands that had been given up */
+	VNMQ_CTRL_COUNTERS
+};
+
+DECLARE_EWMA(vnmq_len, 0, 64)
+
+/*
+ * Pieces of a page, handed out from its start to its end. refs is what this pool
+ * still owns of the page's reference count, so that a piece costs no atomic.
+ */
+struct vnmq_frag_pool {
+	struct page *page;
+	void *va;
+	unsigned int offset;
+	unsigned int size;
+	unsigned int refs;
+};
+
+/* A mergeable buffer whose frame was copied out: posted again before a new one is made. */
+struct vnmq_spare {
+	void *buf;
+	void *ctx;
+};
+
+#define VNMQ_SPARES	32
+
+/* A buffer of the big layout: pages that are there from one use to the next unless an skb took them. */
+struct vnmq_big_buf {
+	struct vnmq_big_buf *next;	/* in rq->big_free */
+	unsigned int count;
+	struct page *pages[];
+};
+
+/* The header as the device wrote it, copied once. */
+union vnmq_hdr {
+	struct virtio_net_hdr hdr;
+	struct virtio_net_hdr_mrg_rxbuf mrg;
+};
+
+struct vnmq_rq {
+	/* read-mostly */
+	struct virtqueue *vq;
+	struct vnmq_priv *priv;
+	unsigned int index;
+	unsigned int min_len;		/* mergeable: least buffer that lets a full ring hold a frame */
+
+	/* NAPI context */
+	struct napi_struct napi ____cacheline_aligned_in_smp;
+	struct vnmq_frag_pool frag;
+	struct ewma_vnmq_len avg_len;	/* mergeable: frame length; sysfs reads it without a lock */
+	unsigned int nr_spare;
+	struct vnmq_spare spare[VNMQ_SPARES];
+	struct vnmq_big_buf *big_free;
+	struct scatterlist sg[MAX_SKB_FRAGS + 1];
+
+	/* written once a poll */
+	struct u64_stats_sync syncp ____cacheline_aligned_in_smp;
+	u64_stats_t count[VNMQ_RX_COUNTERS];
+
+	/* slow path */
+	struct timer_list refill_timer;	/* armed by the poll when there was no memory for buffers */
+	bool started;			/* RTNL: NAPI of this pair is on, its rings are served */
+	char name[16];
+};
+
+struct vnmq_sq {
+	/* read-mostly */
+	struct virtqueue *vq;
+	struct vnmq_priv *priv;
+	struct netdev_queue *txq;
+	unsigned int index;
+	unsigned int need_free;		/* stop the queue below so many free descriptors */
+	bool use_napi;			/* completions by NAPI, else skbs are orphaned when sent */
+	bool off;			/* the ring is being replaced: RTNL, read by the interrupt */
+
+	/* transmit, tx queue lock */
+	struct scatterlist sg[VNMQ_TX_SG] ____cacheline_aligned_in_smp;
+
+	/* completion, tx queue lock */
+	struct napi_struct napi ____cacheline_aligned_in_smp;
+
+	/* tx queue lock */
+	struct u64_stats_sync syncp ____cacheline_aligned_in_smp;
+	u64_stats_t count[VNMQ_TX_COUNTERS];
+
+	/* slow path */
+	atomic_long_t timeouts;		/* watchdog, which does not hold the queue's lock */
+	char name[16];
+};
+
+/* Who has a command: the sender until it is sent, then the device until it is answered. */
+enum vnmq_cmd_state {
+	VNMQ_CMD_SENT,		/* the device has it, the sender waits */
+	VNMQ_CMD_ANSWERED,	/* the sender has it again */
+	VNMQ_CMD_GIVEN_UP,	/* the device has it and nobody waits: whoever gets it back frees it */
+};
+
+struct vnmq_cmd {
+	struct completion done;
+	enum vnmq_cmd_state state;	/* ctrl.lock */
+	unsigned int len;		/* of data */
+	unsigned int split;		/* the data go out in two parts, the second from here; 0: in one */
+	struct virtio_net_ctrl_hdr hdr ____cacheline_aligned;	/* for the device to read */
+	u8 status ____cacheline_aligned;			/* for the device to write */
+	u8 data[] ____cacheline_aligned;			/* for the device to read */
+};
+
+struct vnmq_ctrl {
+	struct virtqueue *vq;
+	struct mutex mutex;		/* one command at a time */
+	spinlock_t lock;		/* vq and the state of commands, against the interrupt */
+	bool irq;			/* the queue has a callback; without, the sender polls */
+	bool late;			/* lock: the last command was given up, expect little of the next */
+	atomic_long_t count[VNMQ_CTRL_COUNTERS];
+};
+
+struct vnmq_priv {
+	/* read-mostly, packet path */
+	struct net_device *dev;
+	struct virtio_device *vdev;
+	struct vnmq_rq *rq;
+	struct vnmq_sq *sq;
+	enum vnmq_rx_mode rx_mode;
+	unsigned int hdr_len;
+	unsigned int big_pages;		/* big: pages in a buffer */
+	bool le;			/* header fields are little-endian */
+	bool any_layout;		/* header and data may share a descriptor */
+
+	/* queues; written under RTNL, curr_pairs also under cpus_read_lock */
+	unsigned int curr_pairs ____cacheline_aligned_in_smp;
+	unsigned int max_pairs;
+	bool running;			/* RTNL: open, and not detached for suspend */
+	bool created;			/* the virtqueues exist; power management, probe and remove */
+
+	struct vnmq_ctrl ctrl;
+
+	/* features.c, RTNL */
+	u64 guest_offloads;		/* receive offloads the device may use now */
+	u64 guest_offloads_all;
+
+	/* filter.c */
+	struct work_struct rx_mode_work;
+	bool rx_mode_on;		/* netif_addr_lock: the work may be scheduled */
+	bool sent_valid;		/* work only: sent_* say what the device has */
+	bool sent_promisc;
+	bool sent_allmulti;
+	unsigned long *vlans;		/* RTNL: filters in the device, one bit an id */
+
+	/* link.c */
+	struct work_struct link_work;
+	struct work_struct announce_work;
+	spinlock_t config_lock;		/* config_on, against the config interrupt */
+	bool config_on;			/* the device is open: configuration changes matter */
+	u32 speed;
+	u8 duplex;
+
+	/* affinity.c */
+	struct hlist_node node_online;
+	struct hlist_node node_dead;
+	bool affinity_set;		/* cpus_read_lock */
+};
+
+/* module parameters, main.c */
+extern int vnmq_napi_weight;
+extern bool vnmq_csum;
+extern bool vnmq_gso;
+extern bool vnmq_napi_tx;
+extern int vnmq_queue_pairs;
+
+static inline unsigned int vnmq_rxq_to_vq(unsigned int index)
+{
+	return 2 * index;
+}
+
+static inline unsigned int vnmq_txq_to_vq(unsigned int index)
+{
+	return 2 * index + 1;
+}
+
+static inline unsigned int vnmq_vq_to_pair(const struct virtqueue *vq)
+{
+	return vq->index / 2;
+}
+
+static inline bool vnmq_has_ctrl(const struct vnmq_priv *priv)
+{
+	return virtio_has_feature(priv->vdev, VIRTIO_NET_F_CTRL_VQ);
+}
+
+/* Context: NAPI of @rq, or its NAPI is off. */
+static inline void vnmq_rx_count(struct vnmq_rq *rq, enum vnmq_rx_counter id, u64 n)
+{
+	u64_stats_update_begin(&rq->syncp);
+	u64_stats_add(&rq->count[id], n);
+	u64_stats_update_end(&rq->syncp);
+}
+
+/* A dropped frame and the reason. Context: as vnmq_rx_count(). */
+static inline void vnmq_rx_count_drop(struct vnmq_rq *rq, enum vnmq_rx_counter reason)
+{
+	u64_stats_update_begin(&rq->syncp);
+	u64_stats_inc(&rq->count[VNMQ_RX_DROPS]);
+	u64_stats_inc(&rq->count[reason]);
+	u64_stats_update_end(&rq->syncp);
+}
+
+/* Context: tx queue lock. */
+static inline void vnmq_tx_count(struct vnmq_sq *sq, enum vnmq_tx_counter id, u64 n)
+{
+	u64_stats_update_begin(&sq->syncp);
+	u64_stats_add(&sq->count[id], n);
+	u64_stats_update_end(&sq->syncp);
+}
+
+/* Schedule @napi and keep its queue quiet meanwhile. Context: any with bottom halves off. */
+static inline void vnmq_napi_schedule(struct napi_struct *napi, struct virtqueue *vq)
+{
+	if (napi_schedule_prep(napi)) {
+		virtqueue_disable_cb(vq);
+		__napi_schedule(napi);
+	}
+}
+
+/* features.c */
+extern const unsigned int vnmq_features[];
+extern const unsigned int vnmq_features_legacy[];
+extern const unsigned int vnmq_features_count;
+extern const unsigned int vnmq_features_legacy_count;
+int vnmq_validate(struct virtio_device *vdev);
+void vnmq_features_init(struct vnmq_priv *priv);
+bool vnmq_guest_gso(const struct virtio_device *vdev);
+int vnmq_set_features(struct net_device *dev, netdev_features_t features);
+int vnmq_features_resync(struct vnmq_priv *priv);
+
+/* netdev.c */
+extern const struct net_device_ops vnmq_netdev_ops;
+
+/* queues.c */
+int vnmq_queues_alloc(struct vnmq_priv *priv);
+void vnmq_queues_free(struct vnmq_priv *priv);
+int vnmq_queues_create(struct vnmq_priv *priv);
+void vnmq_queues_destroy(struct vnmq_priv *priv);
+void vnmq_queues_start(struct vnmq_priv *priv);
+void vnmq_queues_stop(struct vnmq_priv *priv);
+int vnmq_queues_send_count(struct vnmq_priv *priv, unsigned int pairs);
+int vnmq_queues_set_count(struct vnmq_priv *priv, unsigned int pairs);
+int vnmq_queues_resize(struct vnmq_priv *priv, u32 rx, u32 tx);
+
+/* affinity.c */
+int vnmq_affinity_init(void);
+void vnmq_affinity_exit(void);
+int vnmq_affinity_add(struct vnmq_priv *priv);
+void vnmq_affinity_remove(struct vnmq_priv *priv);
+void vnmq_affinity_set(struct vnmq_priv *priv);
+void vnmq_affinity_clear(struct vnmq_priv *priv);
+
+/* ctrl.c */
+void vnmq_ctrl_init(struct vnmq_ctrl *ctrl);
+bool vnmq_ctrl_use_irq(struct vnmq_priv *priv);
+void vnmq_ctrl_done(struct virtqueue *vq);
+void vnmq_ctrl_reap(struct vnmq_ctrl *ctrl);
+struct vnmq_cmd *vnmq_cmd_alloc(u8 class, u8 command, size_t len);
+int vnmq_ctrl_exec(struct vnmq_priv *priv, struct vnmq_cmd *cmd);
+int vnmq_ctrl_send(struct vnmq_priv *priv, u8 class, u8 command, const void *data, size_t len);
+
+/* filter.c */
+void vnmq_filter_init(struct vnmq_priv *priv);
+void vnmq_filter_start(struct vnmq_priv *priv);
+void vnmq_filter_stop(struct vnmq_priv *priv);
+void vnmq_filter_resync(struct vnmq_priv *priv);
+int vnmq_mac_send(struct vnmq_priv *priv, const u8 *addr);
+int vnmq_set_mac_address(struct net_device *dev, void *addr);
+void vnmq_set_rx_mode(struct net_device *dev);
+int vnmq_vlan_add(struct net_device *dev, __be16 proto, u16 vid);
+int vnmq_vlan_kill(struct net_device *dev, __be16 proto, u16 vid);
+
+/* link.c */
+void vnmq_link_init(struct vnmq_priv *priv);
+void vnmq_link_start(struct vnmq_priv *priv);
+void vnmq_link_stop(struct vnmq_priv *priv);
+void vnmq_link_exit(struct vnmq_priv *priv);
+void vnmq_link_update_speed(struct vnmq_priv *priv);
+void vnmq_config_changed(struct virtio_device *vdev);
+
+/* rx.c */
+void vnmq_rx_done(struct virtqueue *vq);
+int vnmq_rx_poll(struct napi_struct *napi, int budget);
+bool vnmq_rx_fill(struct vnmq_rq *rq, gfp_t gfp);
+void vnmq_rx_refill_timer(struct timer_list *timer);
+void vnmq_rx_recycle(struct virtqueue *vq, void *buf);
+void vnmq_rx_free_memory(struct vnmq_rq *rq);
+
+/* rx_small.c, rx_mergeable.c, rx_big.c */
+int vnmq_small_fill_one(struct vnmq_rq *rq, gfp_t gfp);
+struct sk_buff *vnmq_small_receive(struct vnmq_rq *rq, void *buf, unsigned int len,
+				   union vnmq_hdr *hdr);
+int vnmq_mergeable_fill_one(struct vnmq_rq *rq, gfp_t gfp);
+struct sk_buff *vnmq_mergeable_receive(struct vnmq_rq *rq, void *buf, void *ctx, unsigned int len,
+				       union vnmq_hdr *hdr);
+unsigned int vnmq_mergeable_min_len(const struct vnmq_rq *rq);
+unsigned int vnmq_mergeable_len(struct vnmq_rq *rq);
+void vnmq_mergeable_free_spares(struct vnmq_rq *rq);
+int vnmq_big_fill_one(struct vnmq_rq *rq, gfp_t gfp);
+struct sk_buff *vnmq_big_receive(struct vnmq_rq *rq, struct vnmq_big_buf *buf, unsigned int len,
+				 union vnmq_hdr *hdr);
+void vnmq_big_free(struct vnmq_big_buf *buf);
+
+/* frag.c */
+void *vnmq_frag_alloc(struct vnmq_frag_pool *pool, unsigned int size, gfp_t gfp);
+unsigned int vnmq_frag_take_rest(struct vnmq_frag_pool *pool, unsigned int less_than);
+void vnmq_frag_free(void *buf);
+void vnmq_frag_drain(struct vnmq_frag_pool *pool);
+
+/* tx.c */
+netdev_tx_t vnmq_xmit(struct sk_buff *skb, struct net_device *dev);
+void vnmq_tx_done(struct virtqueue *vq);
+int vnmq_tx_poll(struct napi_struct *napi, int budget);
+void vnmq_tx_clean_from_rx(struct vnmq_sq *sq, int budget);
+void vnmq_tx_restart(struct vnmq_sq *sq);
+void vnmq_tx_set_need_free(struct vnmq_sq *sq);
+void vnmq_tx_recycle(struct virtqueue *vq, void *buf);
+void vnmq_tx_timeout(struct net_device *dev, unsigned int index);
+
+/* header.c */
+int vnmq_hdr_to_skb(const struct vnmq_priv *priv, const struct virtio_net_hdr *hdr,
+		    struct sk_buff *skb);
+int vnmq_hdr_from_skb(const struct vnmq_priv *priv, const struct sk_buff *skb,
+		      struct virtio_net_hdr *hdr);
+unsigned int vnmq_hdr_pull_len(const struct vnmq_priv *priv, const struct virtio_net_hdr *hdr);
+
+/* stats.c */
+void vnmq_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *total);
+void vnmq_get_strings(struct net_device *dev, u32 set, u8 *data);
+int vnmq_get_sset_count(struct net_device *dev, int set);
+void vnmq_get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stats, u64 *data);
+
+/* ethtool.c */
+extern const struct ethtool_ops vnmq_ethtool_ops;
+
+/* sysfs.c */
+void vnmq_sysfs_init(struct vnmq_priv *priv);
+
+#endif /* VIRTIO_NET_MQ_H */
