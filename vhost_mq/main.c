@@ -58,8 +58,8 @@ module_init(vhmq_init);
 
 static void __exit vhmq_exit(void)
 {
-	misc_deregister(&vhmq_misc);
 	vhmq_groups_exit();
+	misc_deregister(&vhmq_misc);
 }
 module_exit(vhmq_exit);
 

@@ -6,7 +6,8 @@
  *
  *	main.c  knobs.c  sysfs.c  stats.c  module, /dev/vhost-net, what people see
  *	device.c  vring.c  group.c  memory.c  one open file; the devices of one NIC
- *	worker.c  work.c  steer.c          threads; which thread serves a queue
+ *	worker.c  thread.c  place.c        threads, and the CPUs that they run on
+ *	work.c  steer.c                    work items; which thread serves a queue
  *	tx.c  rx.c  queue.c  backend.c  ring_split.c  the packet path
  *
  * Objects
@@ -249,6 +250,7 @@ struct vhmq_worker {
 	struct vhmq_pool *pool;
 	unsigned int k;
 	struct task_struct __rcu *task;	/* whom to wake; holds a reference */
+	struct task_struct *gone;	/* was that, until readers are through */
 
 	/* What those who ask write. */
 	struct vhmq_inbox inbox ____cacheline_aligned;
@@ -400,6 +402,7 @@ extern const struct kernel_param_ops vhmq_knob_param;
 struct vhmq_group {
 	struct list_head node;		/* vhmq_groups_lock */
 	struct vhmq_netdev_id id;
+	char name[IFNAMSIZ + 24];	/* <pid>-<netdev>, in sysfs */
 	struct vhmq_pool pool;
 	struct list_head devices;	/* vhmq_groups_lock and lock */
 	struct mutex lock;		/* devices, knobs; what sysfs takes */
@@ -407,7 +410,7 @@ struct vhmq_group {
 
 	struct mutex tree;		/* which worker<k> there are */
 	bool leaving;			/* tree; no more of them */
-	struct vhmq_dir *dir;		/* <pid>-<netdev> */
+	struct vhmq_dir *dir;		/* <name> */
 };
 
 /*
@@ -418,6 +421,11 @@ struct vhmq_group {
 int vhmq_group_join(struct vhmq_dev *dev, const struct vhmq_netdev_id *id);
 /* ioctl or release, device->mutex, both queues stopped and flushed */
 void vhmq_group_leave(struct vhmq_dev *dev);
+
+/* group->lock */
+void vhmq_group_get_knobs(struct vhmq_group *group, struct vhmq_knobs *knobs);
+int vhmq_group_set_knob(struct vhmq_group *group, enum vhmq_knob knob,
+			const struct vhmq_knobs *knobs);
 
 int vhmq_groups_init(struct miscdevice *misc);	/* mq/ in sysfs */
 void vhmq_groups_exit(void);

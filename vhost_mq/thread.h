@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Between the files of the threads: worker.c, thread.c, place.c.
+ */
+#ifndef VHMQ_THREAD_H
+#define VHMQ_THREAD_H
+
+#include "compat/thread.h"
+
+struct task_struct;
+struct vhmq_pool;
+struct vhmq_worker;
+
+/* worker.c */
+bool vhmq_worker_pass(struct vhmq_worker *worker);
+void vhmq_worker_shut(struct vhmq_worker *worker);
+
+/* thread.c */
+int vhmq_thread_start(struct vhmq_worker *worker);
+void vhmq_thread_stop(struct vhmq_worker *worker);
+void vhmq_thread_forget(struct vhmq_worker *worker);
+void vhmq_threads_reap(struct vhmq_pool *pool);
+
+/* place.c */
+void vhmq_worker_place(struct vhmq_worker *worker);
+
+#endif /* VHMQ_THREAD_H */
