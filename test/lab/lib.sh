@@ -2,10 +2,9 @@
 # shellcheck shell=sh
 #
 # Shared by the scripts of the lab: where things are, and how they say so. A
-# script sets `me` to its name and sources this file.
+# script sets `me` to its name and `top` to the checkout, and sources this file.
 
-# shellcheck disable=SC2034 # used by the scripts that source this
-top=$(cd -- "$(dirname -- "$0")/../.." && pwd -P)
+# shellcheck disable=SC2034,SC2154 # set or used by the scripts that source this
 cache=${VMQ_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/virtio-net-mq}
 kernels="6.1 6.12 7.3 debug uml-smp uml"
 
