@@ -54,7 +54,7 @@ static void complain(const char *what, const char *which)
 	}
 }
 
-static void __attribute__((noreturn)) end(void)
+static void end(void)
 {
 	sync();
 	reboot(RB_POWER_OFF);
@@ -62,7 +62,7 @@ static void __attribute__((noreturn)) end(void)
 		pause();
 }
 
-static void __attribute__((noreturn)) give_up(const char *what, const char *which)
+static void give_up(const char *what, const char *which)
 {
 	complain(what, which);
 	end();
