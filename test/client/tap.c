@@ -2,7 +2,6 @@
 /*
  * Tap devices, and raw packets on them: see tap.h.
  */
-#define _GNU_SOURCE
 #include "tap.h"
 
 #include <arpa/inet.h>

@@ -2,7 +2,6 @@
 /*
  * A client of /dev/vhost-net: see vhost.h.
  */
-#define _GNU_SOURCE
 #include "vhost.h"
 
 #include <err.h>

@@ -2,7 +2,6 @@
 /*
  * Frames of every size both ways, with the given features.
  */
-#define _GNU_SOURCE
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
