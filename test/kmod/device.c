@@ -48,7 +48,7 @@ void vloop_post(struct vloop_dev *dev, struct vloop_request *req)
 #endif
 	req->state = VLOOP_QUEUED;
 	list_add_tail(&req->list, &dev->events);
-	wake_up_interruptible(&dev->wait);
+	wake_up(&dev->wait);
 }
 
 /**
@@ -166,6 +166,7 @@ void vloop_dev_kill(struct vloop_dev *dev)
 		req->state = VLOOP_IDLE;
 		complete(&req->done);
 	}
+	wake_up(&dev->wait);
 	spin_unlock_irq(&dev->lock);
 	vloop_dev_break(dev);
 }

@@ -175,6 +175,11 @@ static bool vloop_notify(struct virtqueue *vq)
 		q->kicked.again = true;
 	}
 	spin_unlock_irqrestore(&dev->lock, flags);
+
+	/* A driver that spins for the answer leaves a single CPU to nobody: give it up here. */
+	if (num_online_cpus() == 1 && preemptible())
+		wait_event_timeout(dev->wait, READ_ONCE(q->kicked.state) == VLOOP_IDLE,
+				   dev->limit);
 	return true;
 }
 
@@ -192,6 +197,7 @@ void vloop_queue_served(struct vloop_queue *q)
 		mod_timer(&q->limit, jiffies + q->dev->limit);
 	} else {
 		timer_delete(&q->limit);
+		wake_up(&q->dev->wait);
 	}
 }
 

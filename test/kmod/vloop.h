@@ -111,7 +111,7 @@ struct vloop_queue {
  * @lock: protects @events, @sent, @next_id, @dead, @config, the state of requests
  * @events: requests to be read
  * @sent: requests to be answered
- * @wait: a reader of the file
+ * @wait: a reader of the file; on one CPU also a driver that waits for a kick to be served
  * @next_id: of the next event
  * @dead: the program is gone, or takes no part any more
  * @status: the status byte
