@@ -178,6 +178,35 @@ static struct net_device *vnmq_alloc(struct virtio_device *vdev)
 	return dev;
 }
 
+/* The stack keeps its device and the device its driver, but nothing moves. */
+static void vnmq_detach(struct vnmq_priv *priv)
+{
+	vnmq_affinity_remove(priv);
+	vnmq_filter_stop(priv);
+
+	rtnl_lock();
+	netif_device_detach(priv->dev);
+	if (netif_running(priv->dev)) {
+		vnmq_link_stop(priv);
+		netif_tx_disable(priv->dev);
+		vnmq_queues_stop(priv);
+	}
+	rtnl_unlock();
+	vnmq_link_exit(priv);
+
+	virtio_reset_device(priv->vdev);
+}
+
+/* After a kexec the device must not write into what are then somebody else's pages. */
+static void vnmq_shutdown(struct device *device)
+{
+	struct virtio_device *vdev = dev_to_virtio(device);
+
+	vnmq_detach(vdev->priv);
+}
+
+static struct virtio_driver vnmq_driver;
+
 static int vnmq_probe(struct virtio_device *vdev)
 {
 	struct net_device *dev = vnmq_alloc(vdev);
@@ -187,6 +216,9 @@ static int vnmq_probe(struct virtio_device *vdev)
 	if (!dev)
 		return -ENOMEM;
 	priv = netdev_priv(dev);
+	/* Newer kernels do that for every driver of the bus, and complain of one that would, too. */
+	if (!vdev->dev.bus->shutdown)
+		vnmq_driver.driver.shutdown = vnmq_shutdown;
 
 	vnmq_features_init(priv);
 	ret = vnmq_read_mtu(priv);
@@ -246,36 +278,6 @@ static void vnmq_remove(struct virtio_device *vdev)
 	free_netdev(priv->dev);
 }
 
-/* The stack keeps its device and the device its driver, but nothing moves. */
-static void vnmq_detach(struct vnmq_priv *priv)
-{
-	vnmq_affinity_remove(priv);
-	vnmq_filter_stop(priv);
-
-	rtnl_lock();
-	netif_device_detach(priv->dev);
-	if (netif_running(priv->dev)) {
-		vnmq_link_stop(priv);
-		netif_tx_disable(priv->dev);
-		vnmq_queues_stop(priv);
-	}
-	rtnl_unlock();
-	vnmq_link_exit(priv);
-
-	virtio_reset_device(priv->vdev);
-}
-
-/*
- * After a kexec the device must not write into what are then somebody else's pages. Where the virtio core
- * resets devices at shutdown itself, this is not used.
- */
-static void __maybe_unused vnmq_shutdown(struct device *device)
-{
-	struct virtio_device *vdev = dev_to_virtio(device);
-
-	vnmq_detach(vdev->priv);
-}
-
 static int __maybe_unused vnmq_freeze(struct virtio_device *vdev)
 {
 	struct vnmq_priv *priv = vdev->priv;
@@ -327,7 +329,6 @@ MODULE_DEVICE_TABLE(virtio, vnmq_id_table);
 static struct virtio_driver vnmq_driver = {
 	.driver.name			= VNMQ_NAME,
 	.driver.owner			= THIS_MODULE,
-	.driver.shutdown		= VNMQ_SHUTDOWN(vnmq_shutdown),
 	.id_table			= vnmq_id_table,
 	.feature_table			= vnmq_features,
 	.feature_table_legacy		= vnmq_features_legacy,

@@ -42,13 +42,6 @@
 #define VNMQ_F_GUEST_HDRLEN	59
 #define VNMQ_GSO_UDP_L4		5	/* virtio_net_hdr.gso_type: UDP segments, USO */
 
-/* 6.16 and stable: the virtio core breaks and resets devices at shutdown. */
-#ifdef VNMQ_HAVE_VIRTIO_SHUTDOWN
-#define VNMQ_SHUTDOWN(function)	NULL
-#else
-#define VNMQ_SHUTDOWN(function)	(function)
-#endif
-
 /* One virtqueue to find: the transport's name for it and who answers its interrupt. */
 struct vnmq_vq_info {
 	const char *name;
