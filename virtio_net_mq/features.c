@@ -74,6 +74,28 @@ static const unsigned int vnmq_guest_offload_bits[] = {
 				 BIT_ULL(VIRTIO_NET_F_GUEST_UFO) | \
 				 BIT_ULL(VNMQ_F_GUEST_USO4) | BIT_ULL(VNMQ_F_GUEST_USO6))
 
+/* Decline what lacks what it depends on, and say so in one line. */
+static void vnmq_decline_dependents(struct virtio_device *vdev)
+{
+	char declined[384];
+	unsigned int i;
+	int len = 0;
+
+	for (i = 0; i < ARRAY_SIZE(vnmq_dependencies); i++) {
+		const struct vnmq_dependency *dep = &vnmq_dependencies[i];
+
+		if (!__virtio_test_bit(vdev, dep->feature) ||
+		    __virtio_test_bit(vdev, dep->needs[0]) ||
+		    __virtio_test_bit(vdev, dep->needs[1]))
+			continue;
+		len += scnprintf(declined + len, sizeof(declined) - len, "%s%s (needs %s)",
+				 len ? ", " : "", dep->name, dep->needs_name);
+		__virtio_clear_bit(vdev, dep->feature);
+	}
+	if (len)
+		dev_warn(&vdev->dev, "declined what the device offers incompletely: %s\n", declined);
+}
+
 /**
  * vnmq_validate - look at the offered features before they are accepted
  * @vdev: the device
@@ -85,24 +107,12 @@ static const unsigned int vnmq_guest_offload_bits[] = {
  */
 int vnmq_validate(struct virtio_device *vdev)
 {
-	unsigned int i;
-
 	if (!vdev->config->get) {
 		dev_err(&vdev->dev, "no access to the device's configuration\n");
 		return -EINVAL;
 	}
 
-	for (i = 0; i < ARRAY_SIZE(vnmq_dependencies); i++) {
-		const struct vnmq_dependency *dep = &vnmq_dependencies[i];
-
-		if (!__virtio_test_bit(vdev, dep->feature) ||
-		    __virtio_test_bit(vdev, dep->needs[0]) ||
-		    __virtio_test_bit(vdev, dep->needs[1]))
-			continue;
-		dev_warn(&vdev->dev, "the device offers %s without %s: declined\n",
-			 dep->name, dep->needs_name);
-		__virtio_clear_bit(vdev, dep->feature);
-	}
+	vnmq_decline_dependents(vdev);
 
 	if (__virtio_test_bit(vdev, VIRTIO_NET_F_MTU)) {
 		u16 mtu = virtio_cread16(vdev, offsetof(struct virtio_net_config, mtu));

@@ -14,7 +14,7 @@
 
 #include "virtio_net_mq.h"
 
-#define VNMQ_FRAG_ORDER	get_order(32768)
+#define VNMQ_FRAG_ORDER	get_order(VNMQ_MAX_BUFFER)
 /* More pieces than a page can have, one of the smallest buffers being 64 bytes. */
 #define VNMQ_FRAG_REFS	1024
 
@@ -56,7 +56,8 @@ reset:
 /**
  * vnmq_frag_alloc - a piece of a page
  * @pool: where from
- * @size: bytes, a multiple of SMP_CACHE_BYTES and at most PAGE_SIZE
+ * @size: bytes, a multiple of SMP_CACHE_BYTES and at most VNMQ_MAX_BUFFER; above PAGE_SIZE there is less
+ *	hope of getting it
  * @gfp: how hard to try for a new page
  *
  * Return: the piece, which owns a reference to its page, or NULL.
@@ -66,7 +67,8 @@ void *vnmq_frag_alloc(struct vnmq_frag_pool *pool, unsigned int size, gfp_t gfp)
 {
 	void *buf;
 
-	if (unlikely(pool->offset + size > pool->size) && !vnmq_frag_next_page(pool, gfp))
+	if (unlikely(pool->offset + size > pool->size) &&
+	    (!vnmq_frag_next_page(pool, gfp) || size > pool->size))
 		return NULL;
 	buf = pool->va + pool->offset;
 	pool->offset += size;

@@ -123,9 +123,9 @@ int vnmq_queues_create(struct vnmq_priv *priv)
 		goto free;
 	for (i = 0; i < priv->max_pairs; i++) {
 		priv->rq[i].vq = vqs[vnmq_rxq_to_vq(i)];
-		priv->rq[i].min_len = vnmq_mergeable_min_len(&priv->rq[i]);
+		vnmq_rx_ring_changed(&priv->rq[i]);
 		priv->sq[i].vq = vqs[vnmq_txq_to_vq(i)];
-		vnmq_tx_set_need_free(&priv->sq[i]);
+		vnmq_tx_ring_changed(&priv->sq[i]);
 	}
 	if (vnmq_has_ctrl(priv))
 		priv->ctrl.vq = vqs[count - 1];
@@ -353,8 +353,8 @@ static int vnmq_pair_resize(struct vnmq_priv *priv, unsigned int index, u32 rx, 
 	ret = vnmq_virtqueue_resize(rq->vq, rx, vnmq_rx_recycle);
 	if (!ret)
 		ret = vnmq_virtqueue_resize(sq->vq, tx, vnmq_tx_recycle);
-	rq->min_len = vnmq_mergeable_min_len(rq);
-	vnmq_tx_set_need_free(sq);
+	vnmq_rx_ring_changed(rq);
+	vnmq_tx_ring_changed(sq);
 
 	WRITE_ONCE(sq->off, false);
 	if (started)

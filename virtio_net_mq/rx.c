@@ -160,7 +160,6 @@ static void vnmq_rx_complete(struct vnmq_rq *rq, int done)
 int vnmq_rx_poll(struct napi_struct *napi, int budget)
 {
 	struct vnmq_rq *rq = container_of(napi, struct vnmq_rq, napi);
-	unsigned int size;
 	int done;
 
 	vnmq_tx_clean_from_rx(&rq->priv->sq[rq->index], budget);
@@ -170,14 +169,28 @@ int vnmq_rx_poll(struct napi_struct *napi, int budget)
 	virtqueue_disable_cb(rq->vq);
 	done = vnmq_rx_frames(rq, budget);
 
-	size = virtqueue_get_vring_size(rq->vq);
-	if (rq->vq->num_free > min_t(unsigned int, budget, size) / 2 &&
-	    unlikely(!vnmq_rx_fill(rq, GFP_ATOMIC)))
+	if (rq->vq->num_free > rq->refill_at && unlikely(!vnmq_rx_fill(rq, GFP_ATOMIC)))
 		mod_timer(&rq->refill_timer, jiffies + VNMQ_REFILL_DELAY);
 
 	if (done < budget)
 		vnmq_rx_complete(rq, done);
 	return done;
+}
+
+/**
+ * vnmq_rx_ring_changed - the ring is new or has got another size
+ * @rq: the queue
+ *
+ * Many buffers at once cost less than one after the other; a small ring needs all that it has.
+ *
+ * Context: process, NAPI off.
+ */
+void vnmq_rx_ring_changed(struct vnmq_rq *rq)
+{
+	unsigned int size = virtqueue_get_vring_size(rq->vq);
+
+	rq->refill_at = size < NAPI_POLL_WEIGHT ? 0 : NAPI_POLL_WEIGHT / 2;
+	rq->min_len = vnmq_mergeable_min_len(rq);
 }
 
 /**

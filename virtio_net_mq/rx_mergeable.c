@@ -32,9 +32,12 @@ static unsigned int vnmq_mrg_truesize(void *ctx)
 
 /**
  * vnmq_mergeable_min_len - the shortest buffers a queue may use
- * @rq: the queue
+ * @rq: the queue; refill_at is set
  *
- * Return: bytes without the header: a full ring of such buffers holds the longest frame.
+ * A device that has a frame longer than all posted buffers waits for more of them, and we for an
+ * interrupt to post them: what is posted just before a refill must hold the longest frame.
+ *
+ * Return: bytes without the header.
  */
 unsigned int vnmq_mergeable_min_len(const struct vnmq_rq *rq)
 {
@@ -44,7 +47,8 @@ unsigned int vnmq_mergeable_min_len(const struct vnmq_rq *rq)
 	if (!vnmq_guest_gso(priv->vdev))
 		frame = ETH_HLEN + VLAN_HLEN + priv->dev->max_mtu;
 	return max_t(unsigned int, VNMQ_GOOD_FRAME,
-		     DIV_ROUND_UP(priv->hdr_len + frame, virtqueue_get_vring_size(rq->vq)));
+		     DIV_ROUND_UP(priv->hdr_len + frame,
+				  virtqueue_get_vring_size(rq->vq) - rq->refill_at));
 }
 
 /**
@@ -57,10 +61,12 @@ unsigned int vnmq_mergeable_min_len(const struct vnmq_rq *rq)
 unsigned int vnmq_mergeable_len(struct vnmq_rq *rq)
 {
 	unsigned int hdr_len = rq->priv->hdr_len;
-	unsigned int most = PAGE_SIZE - hdr_len;
-	unsigned int avg = ewma_vnmq_len_read(&rq->avg_len);
+	unsigned int least = ALIGN(hdr_len + rq->min_len, SMP_CACHE_BYTES);
+	unsigned int wanted = ALIGN(hdr_len + ewma_vnmq_len_read(&rq->avg_len), SMP_CACHE_BYTES);
 
-	return ALIGN(hdr_len + clamp(avg, min(rq->min_len, most), most), SMP_CACHE_BYTES);
+	if (wanted > PAGE_SIZE)
+		wanted = PAGE_SIZE;
+	return min_t(unsigned int, max(wanted, least), VNMQ_MAX_BUFFER);
 }
 
 static void *vnmq_mrg_alloc(struct vnmq_rq *rq, void **ctx, gfp_t gfp)

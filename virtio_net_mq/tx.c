@@ -69,7 +69,7 @@ static void vnmq_tx_wake(struct vnmq_sq *sq)
 }
 
 /**
- * vnmq_tx_set_need_free - decide when the queue is full
+ * vnmq_tx_ring_changed - decide when the queue is full
  * @sq: the queue; its ring may have got another size
  *
  * The longest skb takes VNMQ_TX_SG descriptors, or one when the device takes indirect ones. A
@@ -77,7 +77,7 @@ static void vnmq_tx_wake(struct vnmq_sq *sq)
  *
  * Context: tx queue lock, or nobody sends.
  */
-void vnmq_tx_set_need_free(struct vnmq_sq *sq)
+void vnmq_tx_ring_changed(struct vnmq_sq *sq)
 {
 	unsigned int size = virtqueue_get_vring_size(sq->vq);
 

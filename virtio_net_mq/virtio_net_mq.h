@@ -86,6 +86,8 @@
 #define VNMQ_MAX_FRAME		(ETH_HLEN + 2 * VLAN_HLEN + sizeof(struct ipv6hdr) + 65535)
 /* Room in an skb's head for a frame that is copied; longer ones stay in their buffer. */
 #define VNMQ_COPY_LEN		128
+/* Longest receive buffer, the size of the pages that buffers are cut from. */
+#define VNMQ_MAX_BUFFER		32768
 /* Aligned size of what build_skb() needs behind the data. */
 #define VNMQ_SHINFO_LEN		SKB_DATA_ALIGN(sizeof(struct skb_shared_info))
 /* Descriptors the longest skb takes: header, linear part, each fragment. */
@@ -177,7 +179,8 @@ struct vnmq_rq {
 	struct virtqueue *vq;
 	struct vnmq_priv *priv;
 	unsigned int index;
-	unsigned int min_len;		/* mergeable: least buffer that lets a full ring hold a frame */
+	unsigned int refill_at;		/* fill the ring when more descriptors are free */
+	unsigned int min_len;		/* mergeable: so that what is posted always holds a frame */
 
 	/* NAPI context */
 	struct napi_struct napi ____cacheline_aligned_in_smp;
@@ -422,6 +425,7 @@ void vnmq_rx_done(struct virtqueue *vq);
 int vnmq_rx_poll(struct napi_struct *napi, int budget);
 bool vnmq_rx_fill(struct vnmq_rq *rq, gfp_t gfp);
 void vnmq_rx_refill_timer(struct timer_list *timer);
+void vnmq_rx_ring_changed(struct vnmq_rq *rq);
 void vnmq_rx_recycle(struct virtqueue *vq, void *buf);
 void vnmq_rx_free_memory(struct vnmq_rq *rq);
 
@@ -452,7 +456,7 @@ void vnmq_tx_done(struct virtqueue *vq);
 int vnmq_tx_poll(struct napi_struct *napi, int budget);
 void vnmq_tx_clean_from_rx(struct vnmq_sq *sq, int budget);
 void vnmq_tx_restart(struct vnmq_sq *sq);
-void vnmq_tx_set_need_free(struct vnmq_sq *sq);
+void vnmq_tx_ring_changed(struct vnmq_sq *sq);
 void vnmq_tx_recycle(struct virtqueue *vq, void *buf);
 void vnmq_tx_timeout(struct net_device *dev, unsigned int index);
 
