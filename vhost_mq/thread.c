@@ -54,7 +54,7 @@ static void owner_thread_killed(void *data)
 	struct vhmq_worker *worker = data;
 
 	WRITE_ONCE(worker->pool->dead, true);
-	vhmq_worker_shut(worker);
+	vhmq_inbox_shut(&worker->inbox);
 	/* It may have been killed before it did anything. */
 	if (!worker->entered) {
 		worker->error = -EOWNERDEAD;
@@ -205,7 +205,7 @@ int vhmq_thread_start(struct vhmq_worker *worker)
  * vhmq_thread_stop - end the thread of a worker
  * @worker: the worker; nothing happens when it has none
  *
- * What it has to do is handed over or refused, see vhmq_worker_shut(); what it
+ * What it has to do is handed over or refused, see vhmq_inbox_shut(); what it
  * has begun, or taken from its inbox, it does.
  *
  * Context: process. Nobody starts the thread again meanwhile. The caller does
@@ -219,7 +219,7 @@ void vhmq_thread_stop(struct vhmq_worker *worker)
 	/* A thread that has not come so far opens it, and is asked once more. */
 	if (READ_ONCE(worker->started))
 		wait_for_completion(&worker->ready);
-	vhmq_worker_shut(worker);
+	vhmq_inbox_shut(&worker->inbox);
 	thread_end(worker);
 }
 

@@ -13,7 +13,6 @@ struct vhmq_worker;
 
 /* worker.c */
 bool vhmq_worker_pass(struct vhmq_worker *worker);
-void vhmq_worker_shut(struct vhmq_worker *worker);
 
 /* thread.c */
 int vhmq_thread_start(struct vhmq_worker *worker);

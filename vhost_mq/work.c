@@ -137,15 +137,17 @@ void vhmq_work_flush(struct vhmq_work *work)
 /**
  * vhmq_inbox_init - make an empty inbox that is shut
  * @inbox: the inbox
+ * @fallback: where items go while it is shut, or NULL to refuse them
  */
-void vhmq_inbox_init(struct vhmq_inbox *inbox)
+void vhmq_inbox_init(struct vhmq_inbox *inbox, struct vhmq_inbox *fallback)
 {
 	init_llist_head(&inbox->works);
 	inbox->open = false;
+	inbox->fallback = fallback;
 }
 
 /**
- * vhmq_inbox_open - from now on a thread takes what is added
+ * vhmq_inbox_open - from now on a thread takes what is given
  * @inbox: the inbox
  *
  * Context: the thread, before it looks into the inbox for the first time.
@@ -155,49 +157,66 @@ void vhmq_inbox_open(struct vhmq_inbox *inbox)
 	WRITE_ONCE(inbox->open, true);
 }
 
-/**
- * vhmq_inbox_shut - from now on no thread takes what is added
- * @inbox: the inbox
- *
- * Return: what was in there; the caller finds another place for it.
- */
-struct llist_node *vhmq_inbox_shut(struct vhmq_inbox *inbox)
+static void pass_on(struct vhmq_inbox *inbox)
 {
-	WRITE_ONCE(inbox->open, false);
-	/*
-	 * Shut, then look; vhmq_inbox_add() adds, then looks whether it is shut:
-	 * one of the two sees the other's write, and takes the item.
-	 */
-	smp_mb();
-	return vhmq_inbox_take(inbox);
+	struct llist_node *works = vhmq_inbox_take(inbox);
+	struct vhmq_work *work, *next;
+
+	llist_for_each_entry_safe(work, next, works, node) {
+		if (inbox->fallback)
+			vhmq_inbox_give(inbox->fallback, work);
+		else
+			vhmq_work_refuse(work);
+	}
 }
 
 /**
- * vhmq_inbox_add - give a worker something to do
+ * vhmq_inbox_shut - from now on no thread takes what is given
+ * @inbox: the inbox
+ *
+ * What is in there is passed on.
+ *
+ * Context: any.
+ */
+void vhmq_inbox_shut(struct vhmq_inbox *inbox)
+{
+	WRITE_ONCE(inbox->open, false);
+	/*
+	 * Shut, then look; vhmq_inbox_give() adds, then looks whether it is shut:
+	 * one of the two sees the other's write, and takes the item.
+	 */
+	smp_mb();
+	pass_on(inbox);
+}
+
+/**
+ * vhmq_inbox_give - give a worker something to do
  * @inbox: its inbox
- * @work: an item that the caller has to push
+ * @work: an item that the caller has to push; it may be gone afterwards
  *
  * Only who adds to an empty inbox needs to care for what comes next: the others'
  * items are in there when the thread, or that caller, takes everything.
  *
- * Return: what the caller has to do next; the item may be gone.
  * Context: any.
  */
-enum vhmq_added vhmq_inbox_add(struct vhmq_inbox *inbox, struct vhmq_work *work)
+void vhmq_inbox_give(struct vhmq_inbox *inbox, struct vhmq_work *work)
 {
 	if (!llist_add(&work->node, &inbox->works))
-		return VHMQ_ADDED;
+		return;
 
 	/* Pairs with the one in vhmq_inbox_shut(), see there. */
 	smp_mb();
-	return READ_ONCE(inbox->open) ? VHMQ_ADDED_FIRST : VHMQ_ADDED_SHUT;
+	if (READ_ONCE(inbox->open))
+		vhmq_inbox_wake(inbox);
+	else
+		pass_on(inbox);
 }
 
 /**
  * vhmq_inbox_take - take everything
  * @inbox: the inbox
  *
- * Return: the items, in the order in which they were added.
+ * Return: the items, in the order in which they were given.
  * Context: any.
  */
 struct llist_node *vhmq_inbox_take(struct vhmq_inbox *inbox)
@@ -206,10 +225,10 @@ struct llist_node *vhmq_inbox_take(struct vhmq_inbox *inbox)
 }
 
 /**
- * vhmq_inbox_is_open - does a thread take what is added?
+ * vhmq_inbox_is_open - does a thread take what is given?
  * @inbox: the inbox
  *
- * Return: what was true a moment ago; vhmq_inbox_add() says it for certain.
+ * Return: what was true a moment ago; vhmq_inbox_give() knows for certain.
  */
 bool vhmq_inbox_is_open(const struct vhmq_inbox *inbox)
 {

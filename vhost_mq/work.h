@@ -46,26 +46,24 @@ bool vhmq_work_busy(const struct vhmq_work *work);
 void vhmq_work_flush(struct vhmq_work *work);
 
 /*
- * What a worker has to do. Anyone adds; while the inbox is open a thread takes
- * everything; when it is shut, whoever adds takes everything and finds another
- * inbox. An item is never left in a shut one.
+ * What a worker has to do. Anyone gives; while the inbox is open a thread takes
+ * everything; when it is shut, whoever gives takes everything and passes it on.
+ * An item is never left in a shut one.
  */
 struct vhmq_inbox {
 	struct llist_head works;
 	bool open;
+	struct vhmq_inbox *fallback;	/* of a shut one; NULL: items are refused */
 };
 
-enum vhmq_added {
-	VHMQ_ADDED,		/* others are in there, and someone was woken */
-	VHMQ_ADDED_FIRST,	/* wake the thread */
-	VHMQ_ADDED_SHUT,	/* nobody comes: take all and move it */
-};
-
-void vhmq_inbox_init(struct vhmq_inbox *inbox);
+void vhmq_inbox_init(struct vhmq_inbox *inbox, struct vhmq_inbox *fallback);
 void vhmq_inbox_open(struct vhmq_inbox *inbox);
-struct llist_node *vhmq_inbox_shut(struct vhmq_inbox *inbox);
-enum vhmq_added vhmq_inbox_add(struct vhmq_inbox *inbox, struct vhmq_work *work);
+void vhmq_inbox_shut(struct vhmq_inbox *inbox);
+void vhmq_inbox_give(struct vhmq_inbox *inbox, struct vhmq_work *work);
 struct llist_node *vhmq_inbox_take(struct vhmq_inbox *inbox);
 bool vhmq_inbox_is_open(const struct vhmq_inbox *inbox);
+
+/* Wakes the thread of an inbox, in any context; elsewhere: worker.c. */
+void vhmq_inbox_wake(struct vhmq_inbox *inbox);
 
 #endif /* VHMQ_WORK_H */

@@ -28,11 +28,12 @@
 
 /*
  * The thread may end at any time; RCU keeps its task until the wake-up is done,
- * see vhmq_thread_stop(). A worker that is running looks into its inbox again
+ * see vhmq_threads_reap(). A worker that is running looks into its inbox again
  * before it sleeps; one that was interrupted may be past that.
  */
-static void worker_wake(struct vhmq_worker *worker)
+void vhmq_inbox_wake(struct vhmq_inbox *inbox)
 {
+	struct vhmq_worker *worker = container_of(inbox, struct vhmq_worker, inbox);
 	struct task_struct *task;
 
 	rcu_read_lock();
@@ -40,75 +41,6 @@ static void worker_wake(struct vhmq_worker *worker)
 	if (task && !(task == current && in_task()))
 		wake_up_process(task);
 	rcu_read_unlock();
-}
-
-static void refuse_all(struct llist_node *works)
-{
-	struct vhmq_work *work, *next;
-
-	llist_for_each_entry_safe(work, next, works, node)
-		vhmq_work_refuse(work);
-}
-
-static void first_give(struct vhmq_pool *pool, struct vhmq_work *work)
-{
-	struct vhmq_worker *first = pool->workers[0];
-
-	switch (vhmq_inbox_add(&first->inbox, work)) {
-	case VHMQ_ADDED_FIRST:
-		worker_wake(first);
-		break;
-	case VHMQ_ADDED_SHUT:
-		refuse_all(vhmq_inbox_take(&first->inbox));
-		break;
-	case VHMQ_ADDED:
-		break;
-	}
-}
-
-static void first_give_all(struct vhmq_pool *pool, struct llist_node *works)
-{
-	struct vhmq_work *work, *next;
-
-	llist_for_each_entry_safe(work, next, works, node)
-		first_give(pool, work);
-}
-
-static void worker_give(struct vhmq_worker *worker, struct vhmq_work *work)
-{
-	if (!worker->k) {
-		first_give(worker->pool, work);
-		return;
-	}
-
-	switch (vhmq_inbox_add(&worker->inbox, work)) {
-	case VHMQ_ADDED_FIRST:
-		worker_wake(worker);
-		break;
-	case VHMQ_ADDED_SHUT:
-		first_give_all(worker->pool, vhmq_inbox_take(&worker->inbox));
-		break;
-	case VHMQ_ADDED:
-		break;
-	}
-}
-
-/**
- * vhmq_worker_shut - no thread will look into the inbox any more
- * @worker: the worker
- *
- * What is in there goes to worker 0, or, when this is worker 0, is refused.
- *
- * Context: any.
- */
-void vhmq_worker_shut(struct vhmq_worker *worker)
-{
-	struct llist_node *works = vhmq_inbox_shut(&worker->inbox);
-
-	if (worker->k)
-		first_give_all(worker->pool, works);
-	else
-		refuse_all(works);
 }
 
 /* Have worker 0 start thread @k. */
@@ -120,7 +52,7 @@ static void pool_want(struct vhmq_pool *pool, unsigned int k,
 	    test_and_set_bit(k, pool->wanted))
 		return;
 	if (vhmq_work_ask(&pool->starter))
-		first_give(pool, &pool->starter);
+		vhmq_inbox_give(&pool->workers[0]->inbox, &pool->starter);
 }
 
 static void queue_push(struct vhmq_pool *pool, struct vhmq_queue *queue)
@@ -134,7 +66,7 @@ static void queue_push(struct vhmq_pool *pool, struct vhmq_queue *queue)
 		pool_want(pool, k, worker);
 		worker = pool->workers[0];
 	}
-	worker_give(worker, &queue->work);
+	vhmq_inbox_give(&worker->inbox, &queue->work);
 }
 
 /**
@@ -221,7 +153,7 @@ static void worker_run(struct vhmq_worker *worker, struct vhmq_work *work)
 	if (work == &pool->starter) {
 		run_starter(pool);
 		if (vhmq_work_end(work))
-			first_give(pool, work);
+			vhmq_inbox_give(&pool->workers[0]->inbox, work);
 		return;
 	}
 
@@ -285,7 +217,7 @@ static struct vhmq_worker *worker_alloc(struct vhmq_pool *pool, unsigned int k)
 	worker->pool = pool;
 	worker->k = k;
 	worker->slept = true;
-	vhmq_inbox_init(&worker->inbox);
+	vhmq_inbox_init(&worker->inbox, k ? &pool->workers[0]->inbox : NULL);
 	init_completion(&worker->ready);
 	if (zalloc_cpumask_var(&worker->cpus, GFP_KERNEL) &&
 	    zalloc_cpumask_var(&worker->place, GFP_KERNEL))
