@@ -22,6 +22,7 @@ static const char * const placements[] = {
 	[VHMQ_PLACE_SHARED] = "shared",
 };
 
+/* Protects vhmq_defaults. */
 DEFINE_MUTEX(vhmq_defaults_lock);
 
 struct vhmq_knobs vhmq_defaults = {

@@ -76,21 +76,19 @@ static ssize_t group_show(void *object, unsigned int offset, char *page)
 	VHMQ_ATTR_RO(group_, name, group_show,				\
 		     offsetof(struct vhmq_queue_stats, name));
 VHMQ_QUEUE_COUNTERS(ATTRS)
-#undef ATTRS
 
-#define ENTRY(name) &queue_##name.attr,
+#define QUEUE_ENTRY(name) &queue_##name.attr,
+#define GROUP_ENTRY(name) &group_##name.attr,
+
 static struct attribute *queue_attrs[] = {
-	VHMQ_QUEUE_COUNTERS(ENTRY)
+	VHMQ_QUEUE_COUNTERS(QUEUE_ENTRY)
 	NULL
 };
-#undef ENTRY
 
-#define ENTRY(name) &group_##name.attr,
 static struct attribute *group_attrs[] = {
-	VHMQ_QUEUE_COUNTERS(ENTRY)
+	VHMQ_QUEUE_COUNTERS(GROUP_ENTRY)
 	NULL
 };
-#undef ENTRY
 
 const struct attribute_group vhmq_queue_stats = {
 	.name = "stats",
@@ -123,14 +121,13 @@ static ssize_t worker_show(void *object, unsigned int offset, char *page)
 	VHMQ_ATTR_RO(worker_, name, worker_show,			\
 		     offsetof(struct vhmq_worker_stats, name));
 VHMQ_WORKER_COUNTERS(ATTR)
-#undef ATTR
 
-#define ENTRY(name) &worker_##name.attr,
+#define WORKER_ENTRY(name) &worker_##name.attr,
+
 static struct attribute *worker_attrs[] = {
-	VHMQ_WORKER_COUNTERS(ENTRY)
+	VHMQ_WORKER_COUNTERS(WORKER_ENTRY)
 	NULL
 };
-#undef ENTRY
 
 const struct attribute_group vhmq_worker_stats = {
 	.name = "stats",

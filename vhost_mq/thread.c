@@ -171,9 +171,10 @@ int vhmq_thread_start(struct vhmq_worker *worker)
 	char name[TASK_COMM_LEN + 8];
 	int ret;
 
+	/* Pairs with the release of a kernel thread that gives up. */
 	if (smp_load_acquire(&worker->started))
 		return 0;
-	/* One that could not set itself up. */
+	/* Such a one. */
 	thread_end(worker);
 
 	worker->scratch = vhmq_scratch_alloc();

@@ -48,7 +48,7 @@ static void pool_want(struct vhmq_pool *pool, unsigned int k,
 		      const struct vhmq_worker *worker)
 {
 	if (READ_ONCE(worker->started) || READ_ONCE(pool->dead) ||
-	    get_jiffies_64() < READ_ONCE(pool->retry) ||
+	    time_before64(get_jiffies_64(), READ_ONCE(pool->retry)) ||
 	    test_and_set_bit(k, pool->wanted))
 		return;
 	if (vhmq_work_ask(&pool->starter))

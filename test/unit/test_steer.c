@@ -305,7 +305,7 @@ static void a_jiffy_sees_two_writes_at_most(void **state)
 	for (queues = 1; queues <= 64; queues *= 2) {
 		setup_steer(5, queues);
 		for (now = BOOT; now < BOOT + 50; now++) {
-			writes[0] = writes[1] = 0;
+			memset(writes, 0, sizeof(writes));
 			for (ask = 0; ask < 500; ask++) {
 				memcpy(before, steer.last, sizeof(before));
 				tx(rand() % queues, now);
@@ -337,7 +337,8 @@ static void two_entries_are_as_good_as_a_table(void **state)
 				now += rand() % 3;
 			if (rand() % 200 == 0)
 				now += rand() % (3 * WINDOW);
-			other = any = 0;
+			other = 0;
+			any = 0;
 			for (i = 0; i < queues; i++) {
 				bool used = stamps[i] &&
 					    now - stamps[i] <= WINDOW;

@@ -232,7 +232,7 @@ static void run(struct worker *worker, struct item *item)
 	struct pool *pool = worker->pool;
 
 	vhmq_work_begin(&item->work);
-	check(!item->inside++, "an item is run by two at once");
+	check(!item->inside++, "two are inside one item at once");
 	WRITE_ONCE(item->seen, READ_ONCE(item->asked));
 	if (++item->runs % 16 == 0)
 		sched_yield();
@@ -335,6 +335,7 @@ static void pool_set_threads(struct pool *pool, unsigned int threads)
 
 	for (k = before; k < threads; k++)
 		worker_start(&pool->workers[k]);
+	/* After the threads are there, for those who push. */
 	smp_store_release(&pool->steer.threads, threads);
 	for (k = threads; k < before; k++)
 		worker_stop(&pool->workers[k]);

@@ -1,0 +1,7 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The plain C files of vhost_mq/ do in user space what they promise, under sanitizers.
+# kernels: none
+# timeout: 300
+set -eu
+make -C "$(dirname -- "$0")" check
