@@ -2,6 +2,7 @@
 /*
  * The memory table: from VHOST_SET_MEM_TABLE to sorted regions.
  */
+#include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>

@@ -68,8 +68,7 @@ static struct vhmq_backend detach(struct vhmq_queue *queue)
 	return old;
 }
 
-/* Begins to serve. The device is in its group. */
-static int attach(struct vhmq_queue *queue, const struct vhmq_backend *backend)
+static int start_ring(struct vhmq_queue *queue)
 {
 	int ret;
 
@@ -77,12 +76,19 @@ static int attach(struct vhmq_queue *queue, const struct vhmq_backend *backend)
 	queue->ring.little_endian = queue->acked_features & BIT_ULL(VIRTIO_F_VERSION_1) ||
 				    virtio_legacy_is_little_endian();
 	ret = vhmq_ring_start(&queue->ring);
-	if (ret)
-		goto out;
+	mutex_unlock(&queue->mutex);
+	return ret;
+}
 
+/* Begins to serve. The device is in its group. */
+static int attach(struct vhmq_queue *queue, const struct vhmq_backend *backend)
+{
+	int ret = 0;
+
+	mutex_lock(&queue->mutex);
 	queue->rx_ring = backend->rx_ring;
-	WRITE_ONCE(queue->sock_wanted, !queue->is_tx);
 	if (!queue->is_tx) {
+		WRITE_ONCE(queue->sock_wanted, true);
 		ret = vhmq_poll_start(&queue->sock_poll, backend->sock->file);
 		if (ret)
 			goto err_ring;
@@ -254,12 +260,14 @@ int vhmq_vring_set_backend(struct vhmq_queue *queue, struct vhmq_backend *backen
 		return PTR_ERR(backend->sock);
 	if (backend->sock == queue->sock)
 		return 0;
-	/* A tun queue that is detached, or whose device is gone. */
-	if (vfs_poll(backend->sock->file, NULL) & EPOLLERR)
-		return -EINVAL;
 
 	old = detach(queue);
-	ret = join(queue, backend);
+	ret = start_ring(queue);
+	/* A tun queue that is detached, or whose device is gone. */
+	if (!ret && vfs_poll(backend->sock->file, NULL) & EPOLLERR)
+		ret = -EINVAL;
+	if (!ret)
+		ret = join(queue, backend);
 	if (!ret)
 		ret = attach(queue, backend);
 	if (!ret)

@@ -115,18 +115,30 @@ int run_command(const char *command)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-int packet_socket(const char *name)
+static int bound_socket(const char *name, int protocol)
 {
 	struct sockaddr_ll addr = {
 		.sll_family = AF_PACKET,
-		.sll_protocol = htons(ETH_P_ALL),
+		.sll_protocol = htons(protocol),
 		.sll_ifindex = if_nametoindex(name),
 	};
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	int size = 64 << 20;
 
 	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)))
 		err(1, "packet socket on %s", name);
+	return fd;
+}
+
+int sending_socket(const char *name)
+{
+	return bound_socket(name, 0);
+}
+
+int packet_socket(const char *name)
+{
+	int fd = bound_socket(name, ETH_P_ALL);
+	int size = 64 << 20;
+
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
 		warn("SO_RCVBUFFORCE");
 	return fd;

@@ -27,6 +27,8 @@ int run_command(const char *command);
 
 /* A raw packet socket on the device: what it sends, the tap's queues receive. */
 int packet_socket(const char *name);
+/* One that receives nothing. */
+int sending_socket(const char *name);
 /* Sends and receives whole frames of a type of our own. */
 #define FRAME_TYPE	0x88b5
 size_t make_frame(uint8_t *frame, size_t len, uint32_t number);

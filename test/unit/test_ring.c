@@ -1,0 +1,880 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ring_split.c: what a guest may do, what it may not, and what it could try. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include <linux/uaccess.h>
+
+#include "ring_split.h"
+
+/* Two regions that touch in the guest and not here, a hole, and the last page. */
+#define LOW		0x10000ull
+#define HIGH		0x20000ull
+#define HOLE		0x30000ull
+#define TOP		(0ull - 0x1000)
+#define SIZE		0x10000
+
+static u8 *low, *high, *top;
+static struct vhmq_mem *mem;
+static struct vhmq_ring ring;
+static u16 next;			/* of the guest */
+
+static struct iovec iov[UIO_MAXIOV];
+static struct vhmq_chain chain;
+
+static unsigned int failures;
+static char failure[200];
+
+unsigned short vhmq_max_mem_regions = 64;
+
+void vhmq_ring_fail(struct vhmq_ring *r, const char *format, ...)
+{
+	va_list args;
+
+	if (r->broken)
+		return;
+	r->broken = true;
+	failures++;
+	va_start(args, format);
+	vsnprintf(failure, sizeof(failure), format, args);
+	va_end(args);
+}
+
+static void add_region(u64 start, u64 len, void *addr)
+{
+	struct vhmq_region *region = &mem->regions[mem->nr++];
+
+	region->start = start;
+	region->last = start + len - 1;
+	region->addr = (uintptr_t)addr;
+}
+
+static void setup_ring(unsigned int num)
+{
+	vhmq_ring_reset(&ring);
+	ring.num = num;
+	ring.little_endian = true;
+	ring.desc = calloc(num, sizeof(struct vring_desc));
+	ring.avail = calloc(1, vhmq_ring_avail_size(num, true));
+	ring.used = calloc(1, vhmq_ring_used_size(num, true));
+	ring.mem = mem;
+	next = 0;
+	assert_int_equal(vhmq_ring_start(&ring), 0);
+	vhmq_ring_disable_kick(&ring);
+}
+
+static void free_ring(void)
+{
+	free(ring.desc);
+	free(ring.avail);
+	free(ring.used);
+}
+
+static void resize(unsigned int num)
+{
+	free_ring();
+	setup_ring(num);
+}
+
+static int setup(void **state)
+{
+	low = malloc(SIZE);
+	high = malloc(SIZE);
+	top = malloc(0x1000);
+	mem = calloc(1, sizeof(*mem) + 8 * sizeof(mem->regions[0]));
+	add_region(TOP, 0x1000, top);
+	add_region(HIGH, SIZE, high);
+	add_region(LOW, SIZE, low);
+	vhmq_mem_sort(mem);
+	failures = 0;
+	failure[0] = '\0';
+	unit_user_fault = NULL;
+	setup_ring(8);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	unit_user_fault = NULL;
+	free_ring();
+	free(mem);
+	free(low);
+	free(high);
+	free(top);
+	return 0;
+}
+
+static void set_desc(struct vring_desc *desc, u64 addr, u32 len, u16 flags, u16 n)
+{
+	desc->addr = cpu_to_le64(addr);
+	desc->len = cpu_to_le32(len);
+	desc->flags = cpu_to_le16(flags);
+	desc->next = cpu_to_le16(n);
+}
+
+static void desc(unsigned int i, u64 addr, u32 len, u16 flags, u16 n)
+{
+	set_desc(&ring.desc[i], addr, len, flags, n);
+}
+
+static void offer(u16 head)
+{
+	ring.avail->ring[next++ & (ring.num - 1)] = cpu_to_le16(head);
+	ring.avail->idx = cpu_to_le16(next);
+}
+
+static int pop(void)
+{
+	return vhmq_ring_pop(&ring, iov, ARRAY_SIZE(iov), &chain);
+}
+
+static void assert_failed(int ret, const char *text)
+{
+	assert_true(ret < 0);
+	assert_int_equal(failures, 1);
+	if (!strstr(failure, text))
+		fail_msg("\"%s\" is not in \"%s\"", text, failure);
+	/* Told once; nothing more is popped. */
+	assert_int_equal(pop(), -EIO);
+	assert_int_equal(failures, 1);
+}
+
+static u16 used_idx(void)
+{
+	return le16_to_cpu(ring.used->idx);
+}
+
+static int push(u32 head, u32 len)
+{
+	struct vhmq_used_elem elem = {
+		.id = vhmq_cpu_to_32(&ring, head),
+		.len = vhmq_cpu_to_32(&ring, len),
+	};
+
+	return vhmq_ring_push(&ring, &elem, 1);
+}
+
+/* ------------------------------------------------------------------------
+ * Chains
+ */
+
+static void empty_ring_pops_nothing(void **state)
+{
+	assert_int_equal(pop(), 0);
+	assert_true(vhmq_ring_empty(&ring));
+	assert_int_equal(failures, 0);
+}
+
+static void chain_is_out_then_in(void **state)
+{
+	desc(3, LOW + 0x10, 10, VRING_DESC_F_NEXT, 1);
+	desc(1, HIGH, 20, VRING_DESC_F_NEXT, 5);
+	desc(5, LOW, 30, VRING_DESC_F_NEXT | VRING_DESC_F_WRITE, 0);
+	desc(0, LOW + 0x100, 40, VRING_DESC_F_WRITE, 0);
+	offer(3);
+
+	assert_false(vhmq_ring_empty(&ring));
+	assert_int_equal(pop(), 1);
+	assert_int_equal(chain.head, 3);
+	assert_int_equal(chain.out, 2);
+	assert_int_equal(chain.in, 2);
+	assert_int_equal(chain.out_len, 30);
+	assert_int_equal(chain.in_len, 70);
+	assert_ptr_equal(iov[0].iov_base, low + 0x10);
+	assert_ptr_equal(iov[1].iov_base, high);
+	assert_ptr_equal(iov[3].iov_base, low + 0x100);
+	assert_int_equal(iov[3].iov_len, 40);
+	assert_int_equal(pop(), 0);
+}
+
+static void legacy_ring_has_native_order(void **state)
+{
+	ring.little_endian = false;
+	ring.desc[2] = (struct vring_desc){ .addr = LOW, .len = 5 };
+	ring.avail->ring[0] = 2;
+	ring.avail->idx = 1;
+	assert_int_equal(pop(), 1);
+	assert_int_equal(chain.head, 2);
+	assert_int_equal(chain.out_len, 5);
+}
+
+static void every_size_wraps(void **state)
+{
+	static const unsigned int sizes[] = { 1, 2, 4, 64, 128, 1024, VHMQ_RING_MAX };
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		resize(sizes[i]);
+		for (n = 0; n < sizes[i]; n++)
+			desc(n, LOW, 64, 0, 0);
+		/* More than 65536, in steps that do not divide the size. */
+		for (n = 0; n < 70000; ) {
+			unsigned int step = min(sizes[i], n % 97 + 1), k;
+
+			for (k = 0; k < step; k++)
+				offer((n + k) % sizes[i]);
+			for (k = 0; k < step; k++) {
+				assert_int_equal(pop(), 1);
+				assert_int_equal(chain.head, (n + k) % sizes[i]);
+				assert_int_equal(push(chain.head, 0), 0);
+			}
+			assert_int_equal(pop(), 0);
+			n += step;
+			assert_int_equal(used_idx(), (u16)n);
+		}
+	}
+	assert_int_equal(failures, 0);
+}
+
+static void unpop_gives_the_same_again(void **state)
+{
+	unsigned int i, head;
+
+	resize(256);
+	for (i = 0; i < 200; i++) {
+		desc(i, LOW + i, 64, 0, 0);
+		offer(i);
+	}
+	/* Within what was copied at a time, over its border, and all of it. */
+	for (i = 0; i < 130; i++)
+		assert_int_equal(pop(), 1);
+	vhmq_ring_unpop(&ring, 1);
+	assert_int_equal(pop(), 1);
+	assert_int_equal(chain.head, 129);
+	vhmq_ring_unpop(&ring, 10);
+	for (head = 120; head < 130; head++) {
+		assert_int_equal(pop(), 1);
+		assert_int_equal(chain.head, head);
+	}
+	vhmq_ring_unpop(&ring, 130);
+	for (head = 0; head < 200; head++) {
+		assert_int_equal(pop(), 1);
+		assert_int_equal(chain.head, head);
+	}
+	assert_int_equal(pop(), 0);
+}
+
+static void mend_reads_all_anew(void **state)
+{
+	desc(1, LOW, 1, 0, 0);
+	desc(2, LOW, 2, 0, 0);
+	offer(1);
+	offer(1);
+	assert_int_equal(pop(), 1);
+	vhmq_ring_unpop(&ring, 1);
+	ring.avail->ring[0] = cpu_to_le16(2);
+	vhmq_ring_mend(&ring);
+	assert_int_equal(pop(), 1);
+	assert_int_equal(chain.head, 2);
+}
+
+/* ------------------------------------------------------------------------
+ * Translation
+ */
+
+static void buffer_splits_at_the_border(void **state)
+{
+	desc(0, HIGH - 3, 7, 0, 0);
+	offer(0);
+	assert_int_equal(pop(), 1);
+	assert_int_equal(chain.out, 2);
+	assert_int_equal(chain.out_len, 7);
+	assert_ptr_equal(iov[0].iov_base, low + SIZE - 3);
+	assert_int_equal(iov[0].iov_len, 3);
+	assert_ptr_equal(iov[1].iov_base, high);
+	assert_int_equal(iov[1].iov_len, 4);
+}
+
+static void buffer_may_end_where_the_memory_does(void **state)
+{
+	desc(0, HOLE - 16, 16, 0, 0);
+	desc(1, TOP + 0xff0, 16, 0, 0);
+	offer(0);
+	offer(1);
+	assert_int_equal(pop(), 1);
+	assert_int_equal(chain.out, 1);
+	assert_int_equal(pop(), 1);
+	assert_ptr_equal(iov[0].iov_base, top + 0xff0);
+}
+
+static void buffer_past_the_end_fails(void **state)
+{
+	desc(0, HOLE - 16, 17, 0, 0);
+	offer(0);
+	assert_failed(pop(), "Translation failure -14");
+}
+
+static void buffer_before_the_start_fails(void **state)
+{
+	desc(0, LOW - 1, 2, 0, 0);
+	offer(0);
+	assert_failed(pop(), "Translation failure");
+}
+
+static void buffer_over_the_top_fails(void **state)
+{
+	desc(0, TOP + 0xff0, 17, 0, 0);
+	offer(0);
+	assert_failed(pop(), "Translation failure");
+}
+
+static void longest_buffer_fails(void **state)
+{
+	desc(0, LOW, 0xffffffff, 0, 0);
+	offer(0);
+	assert_failed(pop(), "Translation failure");
+}
+
+static void empty_buffer_is_nothing(void **state)
+{
+	/* Nothing is looked up for it, wherever it is. */
+	desc(0, HOLE, 0, 0, 0);
+	offer(0);
+	assert_int_equal(pop(), 1);
+	assert_int_equal(chain.out + chain.in, 0);
+	assert_int_equal(chain.out_len, 0);
+}
+
+static void too_many_buffers_fail(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		desc(i, LOW, 1, VRING_DESC_F_NEXT, i + 1);
+	desc(4, LOW, 1, 0, 0);
+	offer(0);
+	assert_int_equal(vhmq_ring_pop(&ring, iov, 4, &chain), -ENOBUFS);
+	assert_failed(-1, "Translation failure -105");
+}
+
+static void lowest_of_overlapping_regions_counts(void **state)
+{
+	u8 *extra = malloc(SIZE);
+
+	/* Begins in the middle of the low region and ends behind it. */
+	mem->nr = 0;
+	add_region(LOW + 0x8000, SIZE, extra);
+	add_region(LOW, SIZE, low);
+	vhmq_mem_sort(mem);
+	vhmq_ring_mend(&ring);
+
+	desc(0, LOW + SIZE, 16, 0, 0);	/* leaves a hint at the later one */
+	desc(1, LOW + 0x9000, 16, 0, 0);
+	desc(2, LOW + SIZE - 8, 16, 0, 0);
+	offer(0);
+	offer(1);
+	offer(2);
+	assert_int_equal(pop(), 1);
+	assert_ptr_equal(iov[0].iov_base, extra + 0x8000);
+	assert_int_equal(pop(), 1);
+	assert_ptr_equal(iov[0].iov_base, low + 0x9000);
+	assert_int_equal(pop(), 1);
+	assert_int_equal(chain.out, 2);
+	assert_ptr_equal(iov[1].iov_base, extra + 0x8000);
+	free(extra);
+}
+
+/* ------------------------------------------------------------------------
+ * Indirect tables
+ */
+
+static struct vring_desc *table_at(u8 *base, unsigned int offset)
+{
+	return (struct vring_desc *)(base + offset);
+}
+
+static void table_is_followed(void **state)
+{
+	struct vring_desc *table = table_at(low, 0x100);
+	unsigned int i;
+
+	/* More than is copied at a time, and not in order. */
+	for (i = 0; i < 40; i++)
+		set_desc(&table[i * 7 % 40], HIGH + i * 16, 16,
+			 (i < 39 ? VRING_DESC_F_NEXT : 0) | (i < 20 ? 0 : VRING_DESC_F_WRITE),
+			 (i + 1) * 7 % 40);
+	desc(6, LOW + 0x100, 40 * 16, VRING_DESC_F_INDIRECT, 0);
+	offer(6);
+	assert_int_equal(pop(), 1);
+	assert_int_equal(chain.head, 6);
+	assert_int_equal(chain.out, 20);
+	assert_int_equal(chain.in, 20);
+	for (i = 0; i < 40; i++)
+		assert_ptr_equal(iov[i].iov_base, high + i * 16);
+}
+
+static void table_may_cross_regions(void **state)
+{
+	struct vring_desc table[6];
+	unsigned int i;
+
+	for (i = 0; i < 6; i++)
+		set_desc(&table[i], LOW + i, 1, i < 5 ? VRING_DESC_F_NEXT : 0, i + 1);
+	/* The border lies within a descriptor. */
+	memcpy(low + SIZE - 40, table, 40);
+	memcpy(high, (u8 *)table + 40, sizeof(table) - 40);
+	desc(0, HIGH - 40, sizeof(table), VRING_DESC_F_INDIRECT, 0);
+	offer(0);
+	assert_int_equal(pop(), 1);
+	assert_int_equal(chain.out, 6);
+	for (i = 0; i < 6; i++)
+		assert_ptr_equal(iov[i].iov_base, low + i);
+}
+
+static void table_may_follow_buffers(void **state)
+{
+	set_desc(table_at(low, 0), HIGH, 8, VRING_DESC_F_WRITE, 0);
+	desc(0, LOW + 0x50, 4, VRING_DESC_F_NEXT, 1);
+	desc(1, LOW, 16, VRING_DESC_F_INDIRECT, 0);
+	offer(0);
+	assert_int_equal(pop(), 1);
+	assert_int_equal(chain.out, 1);
+	assert_int_equal(chain.in, 1);
+}
+
+static void fail_with_table(const struct vring_desc *table, u32 len, const char *text)
+{
+	memcpy(low, table, sizeof(*table) * 2);
+	desc(0, LOW, len, VRING_DESC_F_INDIRECT, 0);
+	offer(0);
+	assert_failed(pop(), text);
+}
+
+static void bad_tables_fail_odd_length(void **state)
+{
+	struct vring_desc table[2] = {};
+
+	fail_with_table(table, 17, "Invalid length in indirect descriptor");
+}
+
+static void bad_tables_fail_empty(void **state)
+{
+	struct vring_desc table[2] = {};
+
+	fail_with_table(table, 0, "Loop detected");
+}
+
+static void bad_tables_fail_nested(void **state)
+{
+	struct vring_desc table[2] = {};
+
+	set_desc(table, HIGH, 16, VRING_DESC_F_INDIRECT, 0);
+	fail_with_table(table, 32, "Nested indirect descriptor");
+}
+
+static void bad_tables_fail_loop(void **state)
+{
+	struct vring_desc table[2] = {};
+
+	set_desc(table, HIGH, 16, VRING_DESC_F_NEXT, 1);
+	set_desc(table + 1, HIGH, 16, VRING_DESC_F_NEXT, 0);
+	fail_with_table(table, 32, "Loop detected");
+}
+
+static void bad_tables_fail_next_outside(void **state)
+{
+	struct vring_desc table[2] = {};
+
+	set_desc(table, HIGH, 16, VRING_DESC_F_NEXT, 2);
+	fail_with_table(table, 32, "Loop detected");
+}
+
+static void bad_tables_fail_out_after_in(void **state)
+{
+	struct vring_desc table[2] = {};
+
+	set_desc(table, HIGH, 16, VRING_DESC_F_NEXT | VRING_DESC_F_WRITE, 1);
+	set_desc(table + 1, HIGH, 16, 0, 0);
+	fail_with_table(table, 32, "descriptor has out after in");
+}
+
+static void bad_tables_fail_outside_memory(void **state)
+{
+	desc(0, HOLE - 16, 32, VRING_DESC_F_INDIRECT, 0);
+	offer(0);
+	assert_failed(pop(), "Translation failure -14 in indirect");
+}
+
+static void bad_tables_fail_too_long(void **state)
+{
+	u8 *large = calloc(1, 65537 * 16);
+
+	mem->nr = 0;
+	add_region(LOW, 65537 * 16, large);
+	vhmq_mem_sort(mem);
+	vhmq_ring_mend(&ring);
+	desc(0, LOW, 65537 * 16, VRING_DESC_F_INDIRECT, 0);
+	offer(0);
+	assert_failed(pop(), "Indirect buffer length too big");
+	free(large);
+}
+
+/* Empty descriptors by the ten thousand keep a thread busy for nothing. */
+static void bad_tables_fail_of_many_empty(void **state)
+{
+	struct vring_desc *table = table_at(low, 0);
+	unsigned int i;
+
+	for (i = 0; i < 4096; i++)
+		set_desc(&table[i], LOW, 0, i < 4095 ? VRING_DESC_F_NEXT : 0, i + 1);
+	desc(0, LOW, 4096 * 16, VRING_DESC_F_INDIRECT, 0);
+	offer(0);
+	assert_failed(pop(), "Loop detected");
+}
+
+/* ------------------------------------------------------------------------
+ * Chains that break the rules
+ */
+
+static void loop_fails(void **state)
+{
+	desc(0, LOW, 1, VRING_DESC_F_NEXT, 1);
+	desc(1, LOW, 1, VRING_DESC_F_NEXT, 0);
+	offer(0);
+	assert_failed(pop(), "Loop detected: last one at 0 vq size 8 head 0");
+}
+
+static void head_outside_fails(void **state)
+{
+	offer(8);
+	assert_failed(pop(), "Guest says index 8 > 8 is available");
+}
+
+static void next_outside_fails(void **state)
+{
+	desc(0, LOW, 1, VRING_DESC_F_NEXT, 8);
+	offer(0);
+	assert_failed(pop(), "Desc index is 8 > 8");
+}
+
+static void out_after_in_fails(void **state)
+{
+	desc(0, LOW, 1, VRING_DESC_F_NEXT | VRING_DESC_F_WRITE, 1);
+	desc(1, LOW, 1, 0, 0);
+	offer(0);
+	assert_failed(pop(), "Descriptor has out after in");
+}
+
+static void index_jump_fails(void **state)
+{
+	ring.avail->idx = cpu_to_le16(9);
+	assert_failed(pop(), "Invalid available index change from 0 to 9");
+}
+
+static void index_may_not_go_back(void **state)
+{
+	desc(0, LOW, 1, 0, 0);
+	offer(0);
+	assert_int_equal(pop(), 1);
+	ring.avail->idx = 0;
+	assert_failed(pop(), "Invalid available index change from 1 to 0");
+}
+
+static void failed_chain_stays_the_next(void **state)
+{
+	desc(0, LOW, 1, 0, 0);
+	desc(1, HOLE, 1, 0, 0);
+	offer(0);
+	offer(1);
+	assert_int_equal(pop(), 1);
+	assert_true(pop() < 0);
+	assert_int_equal(ring.next_avail, 1);
+	/* What was popped before can still be returned. */
+	assert_int_equal(push(0, 0), 0);
+	assert_int_equal(used_idx(), 1);
+	/* Mended, with a table that has the address. */
+	desc(1, LOW, 1, 0, 0);
+	vhmq_ring_mend(&ring);
+	assert_int_equal(pop(), 1);
+	assert_int_equal(failures, 1);
+}
+
+/* ------------------------------------------------------------------------
+ * Used entries, interrupts and kicks
+ */
+
+static unsigned int idx_writes;
+
+static bool count_idx_writes(const void *addr, size_t size, bool write)
+{
+	if (write && addr == &ring.used->idx)
+		idx_writes++;
+	return false;
+}
+
+static void used_entries_go_together(void **state)
+{
+	struct vhmq_used_elem elems[8];
+	unsigned int i;
+
+	for (i = 0; i < 8; i++) {
+		elems[i].id = vhmq_cpu_to_32(&ring, i);
+		elems[i].len = vhmq_cpu_to_32(&ring, 100 + i);
+	}
+	idx_writes = 0;
+	unit_user_fault = count_idx_writes;
+	assert_int_equal(vhmq_ring_push(&ring, elems, 5), 0);
+	assert_int_equal(vhmq_ring_push(&ring, elems, 8), 0);
+	assert_int_equal(idx_writes, 2);
+	assert_int_equal(used_idx(), 13);
+	for (i = 0; i < 8; i++) {
+		unsigned int at = (5 + i) & 7;
+
+		assert_int_equal(le32_to_cpu(ring.used->ring[at].id), i);
+		assert_int_equal(le32_to_cpu(ring.used->ring[at].len), 100 + i);
+	}
+}
+
+static void flag_suppresses_interrupts(void **state)
+{
+	push(0, 0);
+	assert_true(vhmq_ring_should_call(&ring));
+	ring.avail->flags = cpu_to_le16(VRING_AVAIL_F_NO_INTERRUPT);
+	push(0, 0);
+	assert_false(vhmq_ring_should_call(&ring));
+}
+
+static void empty_ring_interrupts_in_spite_of_it(void **state)
+{
+	ring.notify_on_empty = true;
+	ring.avail->flags = cpu_to_le16(VRING_AVAIL_F_NO_INTERRUPT);
+	desc(0, LOW, 1, 0, 0);
+	offer(0);
+	offer(0);
+	pop();
+	push(0, 0);
+	assert_false(vhmq_ring_should_call(&ring));
+	pop();
+	push(0, 0);
+	assert_true(vhmq_ring_should_call(&ring));
+}
+
+static void set_used_event(u16 event)
+{
+	ring.avail->ring[ring.num] = cpu_to_le16(event);
+}
+
+static void event_index_says_when_to_interrupt(void **state)
+{
+	ring.event_idx = true;
+	set_used_event(3);
+	push(0, 0);
+	assert_true(vhmq_ring_should_call(&ring));	/* the first time, always */
+	push(0, 0);
+	assert_false(vhmq_ring_should_call(&ring));
+	push(0, 0);
+	assert_false(vhmq_ring_should_call(&ring));
+	push(0, 0);
+	assert_true(vhmq_ring_should_call(&ring));
+	push(0, 0);
+	assert_false(vhmq_ring_should_call(&ring));
+}
+
+static void going_round_unasked_interrupts(void **state)
+{
+	unsigned int i;
+
+	ring.event_idx = true;
+	push(0, 0);
+	vhmq_ring_should_call(&ring);
+	set_used_event(0);
+	for (i = 0; i < 65536; i++)
+		push(0, 0);
+	assert_true(vhmq_ring_should_call(&ring));
+}
+
+static bool guest_is_quick(const void *addr, size_t size, bool write)
+{
+	/* Adds a chain between the wish for kicks and the second look. */
+	if (write && (addr == &ring.used->flags || addr == &ring.used->ring[ring.num])) {
+		unit_user_fault = NULL;
+		desc(0, LOW, 1, 0, 0);
+		offer(0);
+	}
+	return false;
+}
+
+static void wish_for_kicks_looks_again(void **state)
+{
+	int event_idx;
+
+	for (event_idx = 0; event_idx < 2; event_idx++) {
+		resize(8);
+		ring.event_idx = event_idx;
+		ring.used->flags = 0;
+		assert_int_equal(pop(), 0);
+		unit_user_fault = guest_is_quick;
+		assert_true(vhmq_ring_enable_kick(&ring));
+		vhmq_ring_disable_kick(&ring);
+		assert_int_equal(pop(), 1);
+		assert_false(vhmq_ring_enable_kick(&ring));
+		if (event_idx)
+			assert_int_equal(le16_to_cpu(*(__le16 *)&ring.used->ring[8]), 1);
+		else
+			assert_int_equal(ring.used->flags, 0);
+		vhmq_ring_disable_kick(&ring);
+		assert_int_equal(le16_to_cpu(ring.used->flags),
+				 event_idx ? 0 : VRING_USED_F_NO_NOTIFY);
+	}
+}
+
+/* ------------------------------------------------------------------------
+ * Faults, and anything
+ */
+
+static int faults_left;
+
+static bool fault_later(const void *addr, size_t size, bool write)
+{
+	return --faults_left < 0;
+}
+
+static void any_access_may_fault(void **state)
+{
+	unsigned int n;
+
+	for (n = 0; n < 12; n++) {
+		unsigned int before = failures;
+		int ret;
+
+		resize(8);
+		ring.event_idx = n & 1;
+		set_desc(table_at(low, 0), HIGH, 8, 0, 0);
+		desc(0, LOW, 16, VRING_DESC_F_INDIRECT, 0);
+		offer(0);
+		faults_left = n / 2;
+		unit_user_fault = fault_later;
+		ret = pop();
+		if (ret > 0 && !push(0, 0)) {
+			vhmq_ring_should_call(&ring);
+			vhmq_ring_enable_kick(&ring);
+			vhmq_ring_disable_kick(&ring);
+		}
+		unit_user_fault = NULL;
+		assert_int_equal(failures - before, ring.broken);
+	}
+	resize(8);
+	faults_left = 0;
+	unit_user_fault = fault_later;
+	assert_int_equal(vhmq_ring_start(&ring), -EFAULT);
+}
+
+static bool is_memory(const struct iovec *v)
+{
+	u8 *from = v->iov_base, *to = from + v->iov_len;
+
+	return v->iov_len && ((from >= low && to <= low + SIZE) ||
+			      (from >= high && to <= high + SIZE) ||
+			      (from >= top && to <= top + 0x1000));
+}
+
+static u64 random_addr(void)
+{
+	static const u64 bases[] = { LOW, HIGH, HOLE, TOP, 0 };
+
+	return bases[rand() % ARRAY_SIZE(bases)] + rand() % 0x11000 - 0x800;
+}
+
+static void random_desc(struct vring_desc *d, unsigned int num)
+{
+	set_desc(d, random_addr(), rand() % 8 ? rand() % 0x200 : rand(),
+		 rand() % 8, rand() % (num + 1));
+}
+
+static void anything_stays_in_memory(void **state)
+{
+	unsigned int round, i, k;
+
+	srand(1);
+	for (round = 0; round < 30000; round++) {
+		unsigned int num = 1u << rand() % 7;
+
+		resize(num);
+		ring.event_idx = rand() & 1;
+		for (i = 0; i < SIZE / 16; i += 1 + rand() % 64)
+			random_desc(table_at(rand() & 1 ? low : high, i * 16), num * 2);
+		for (i = 0; i < num; i++)
+			random_desc(&ring.desc[i], num);
+		for (i = 0; i < num; i++)
+			offer(rand() % (num + !(rand() % 50)));
+		if (!(rand() % 50))
+			ring.avail->idx = cpu_to_le16(rand());
+		for (i = 0; i < num * 2; i++) {
+			size_t out = 0, in = 0;
+
+			if (pop() <= 0)
+				break;
+			assert_true(chain.head < num);
+			assert_true(chain.out + chain.in <= ARRAY_SIZE(iov));
+			for (k = 0; k < chain.out + chain.in; k++) {
+				assert_true(is_memory(&iov[k]));
+				*(k < chain.out ? &out : &in) += iov[k].iov_len;
+			}
+			assert_int_equal(out, chain.out_len);
+			assert_int_equal(in, chain.in_len);
+			if (rand() & 1)
+				push(chain.head, in);
+			else if (rand() & 1)
+				vhmq_ring_unpop(&ring, rand() % (i + 1));
+			vhmq_ring_should_call(&ring);
+			if (!(rand() % 4)) {
+				vhmq_ring_enable_kick(&ring);
+				vhmq_ring_disable_kick(&ring);
+			}
+		}
+	}
+}
+
+#define ring_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		ring_test(empty_ring_pops_nothing),
+		ring_test(chain_is_out_then_in),
+		ring_test(legacy_ring_has_native_order),
+		ring_test(every_size_wraps),
+		ring_test(unpop_gives_the_same_again),
+		ring_test(mend_reads_all_anew),
+		ring_test(buffer_splits_at_the_border),
+		ring_test(buffer_may_end_where_the_memory_does),
+		ring_test(buffer_past_the_end_fails),
+		ring_test(buffer_before_the_start_fails),
+		ring_test(buffer_over_the_top_fails),
+		ring_test(longest_buffer_fails),
+		ring_test(empty_buffer_is_nothing),
+		ring_test(too_many_buffers_fail),
+		ring_test(lowest_of_overlapping_regions_counts),
+		ring_test(table_is_followed),
+		ring_test(table_may_cross_regions),
+		ring_test(table_may_follow_buffers),
+		ring_test(bad_tables_fail_odd_length),
+		ring_test(bad_tables_fail_empty),
+		ring_test(bad_tables_fail_nested),
+		ring_test(bad_tables_fail_loop),
+		ring_test(bad_tables_fail_next_outside),
+		ring_test(bad_tables_fail_out_after_in),
+		ring_test(bad_tables_fail_outside_memory),
+		ring_test(bad_tables_fail_too_long),
+		ring_test(bad_tables_fail_of_many_empty),
+		ring_test(loop_fails),
+		ring_test(head_outside_fails),
+		ring_test(next_outside_fails),
+		ring_test(out_after_in_fails),
+		ring_test(index_jump_fails),
+		ring_test(index_may_not_go_back),
+		ring_test(failed_chain_stays_the_next),
+		ring_test(used_entries_go_together),
+		ring_test(flag_suppresses_interrupts),
+		ring_test(empty_ring_interrupts_in_spite_of_it),
+		ring_test(event_index_says_when_to_interrupt),
+		ring_test(going_round_unasked_interrupts),
+		ring_test(wish_for_kicks_looks_again),
+		ring_test(any_access_may_fault),
+		ring_test(anything_stays_in_memory),
+	};
+
+	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
+}
