@@ -29,6 +29,11 @@ quote() {
 	done
 }
 
+number() {
+	case $2 in
+	'' | *[!0-9]* | 0*) die "$1 takes a number, not '$2'" ;;
+	esac
+}
 known_kernel() {
 	case " $kernels " in
 	*" $1 "*) ;;
