@@ -379,6 +379,7 @@ void vloop_queue_init(struct vloop_dev *dev, unsigned int index)
 	INIT_LIST_HEAD(&q->kicked.list);
 	q->kicked.ev.type = VLOOP_EV_KICK;
 	q->kicked.ev.index = index;
+	init_completion(&q->kicked.done);
 	timer_setup(&q->limit, vloop_queue_overdue, 0);
 }
 

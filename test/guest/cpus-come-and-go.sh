@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# `ethtool -L` while CPUs go and come back: queues belong to online CPUs only, and every CPU has one.
+# kernels: 6.1 6.12 debug
+# timeout: 60
+# cpus: 4
+set -eu
+# shellcheck source=test/guest/traffic.sh
+. "$(dirname "$0")/traffic.sh"
+
+all_online() {
+	for cpu in 1 2 3; do
+		echo 1 >/sys/devices/system/cpu/cpu$cpu/online
+	done
+}
+
+# CPUs that transmit queues of pair 0 to $1 - 1 name, and that are online.
+check_cpus() {
+	online=$(ip netns exec vm sh -c "cat /sys/devices/system/cpu/online")
+	mask=0
+	for queue in $(seq 0 $(($1 - 1))); do
+		one=$((0x$(ip netns exec vm cat "/sys/class/net/eth0/queues/tx-$queue/xps_cpus")))
+		[ $one != 0 ] || {
+			echo "queue $queue has no CPU; online: $online"
+			exit 1
+		}
+		mask=$((mask | one))
+	done
+	want=0
+	for cpu in 0 1 2 3; do
+		if [ $cpu = 0 ] || [ "$(cat /sys/devices/system/cpu/cpu$cpu/online)" = 1 ]; then
+			want=$((want | 1 << cpu))
+		fi
+	done
+	[ $mask = $want ] || {
+		echo "$1 queues name CPUs $mask, online are $online"
+		exit 1
+	}
+}
+
+up --pairs 4 --max-pairs 8
+trap 'all_online; traffic_kill; test/lab/loop down' EXIT
+for gone in "1" "1 3" "1 2 3"; do
+	for cpu in $gone; do
+		echo 0 >/sys/devices/system/cpu/cpu$cpu/online
+	done
+	for count in 1 2 3 4 8; do
+		ip netns exec vm ethtool -L eth0 combined $count
+		check_cpus $count
+	done
+	all_online
+	check_cpus 8
+done
+
+# Both at once, with traffic.
+traffic_start 2
+(
+	trap - EXIT
+	for round in 1 2 3 4 5; do
+		for cpu in 1 2 3; do
+			echo 0 >/sys/devices/system/cpu/cpu$cpu/online
+		done
+		all_online
+	done
+) &
+flipper=$!
+for round in 1 2 3 4 5 6 7 8; do
+	for count in 8 1 3; do
+		ip netns exec vm ethtool -L eth0 combined $count
+	done
+done
+wait $flipper
+check_cpus 3
+traffic_moves
+traffic_end

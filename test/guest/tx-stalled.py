@@ -1,0 +1,39 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+# A transmit queue that the device stops to serve is reported, and runs again by itself when the device
+# does; the other queues carry on meanwhile.
+# kernels: 6.1 debug uml-smp
+# timeout: 60
+from device import *
+
+load("queue_pairs=2")
+with Device(BASIC | CONTROL | {MQ}, pairs=2, ring=64) as device:
+    name = device.up()
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    sock.bind((name, 0))
+    sock.setsockopt(socket.SOL_SOCKET, 33, 1 << 22)  # SO_SNDBUFFORCE: all of it fits
+
+    def send(queue, number):
+        # Each CPU has a queue of its own.
+        os.sched_setaffinity(0, {queue})
+        sock.send(PEER_MAC + OUR_MAC + b"\x88\xb5" + bytes([queue, number]).ljust(60))
+
+    def arrived(queue, count):
+        return sum(f[12:15] == b"\x88\xb5" + bytes([queue]) for f in device.sent_frames(queue)) == count
+
+    device.stalled.add(0)
+    for number in range(150):
+        send(0, number)
+    wait_for("the watchdog", lambda: counters(name)["tx0_tx_timeouts"])
+    assert not device.sent_frames(0)
+    for number in range(150):
+        send(1, number)
+    wait_for("frames of the other queue", lambda: arrived(1, 150))
+
+    device.resume(0)
+    wait_for("frames of the queue that stood", lambda: arrived(0, 150))
+    now = counters(name)
+    assert now["tx_drops"] == 0, now["tx_drops"]
+    assert now["tx0_stop"] == now["tx0_wake"]
+    assert "queue output.0 stands still" in run("dmesg")
+unload()
