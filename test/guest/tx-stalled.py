@@ -11,7 +11,7 @@ with Device(BASIC | CONTROL | {MQ}, pairs=2, ring=64) as device:
     name = device.up()
     sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     sock.bind((name, 0))
-    sock.setsockopt(socket.SOL_SOCKET, 33, 1 << 22)  # SO_SNDBUFFORCE: all of it fits
+    sock.setsockopt(socket.SOL_SOCKET, 32, 1 << 22)  # SO_SNDBUFFORCE: all of it fits
 
     def send(queue, number):
         # Each CPU has a queue of its own.
