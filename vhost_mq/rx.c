@@ -26,8 +26,9 @@ struct rx {
 	bool num_buffers;		/* the header has the field */
 	unsigned int done;		/* to be returned, in scratch->used */
 	unsigned int taken;		/* from the socket, delivered or not */
-	unsigned int packets;
-	size_t bytes;
+	size_t weight;			/* bytes delivered, with headers */
+	unsigned int packets;		/* delivered */
+	size_t bytes;			/* of those, without headers */
 };
 
 /* Takes packets from the ring of tun or tap. Return: are there any? */
@@ -288,7 +289,8 @@ static bool deliver(struct rx *rx, unsigned int len)
 		return ret != -EFAULT;
 	}
 	rx->packets++;
-	rx->bytes += len + queue->vhost_hlen;
+	rx->weight += len + queue->vhost_hlen;
+	rx->bytes += len - queue->sock_hlen;
 	rx->done += count;
 	if (rx->done > VHMQ_BATCH)
 		flush(rx);
@@ -300,7 +302,7 @@ static void run(struct rx *rx)
 	struct vhmq_queue *queue = rx->queue;
 	bool more = true;
 
-	while (more && rx->taken < VHMQ_WEIGHT_PACKETS && rx->bytes < VHMQ_WEIGHT_BYTES) {
+	while (more && rx->taken < VHMQ_WEIGHT_PACKETS && rx->weight < VHMQ_WEIGHT_BYTES) {
 		int len = peek(rx);
 
 		more = len < 0 ? wait_for_socket(rx) : deliver(rx, len);

@@ -25,8 +25,9 @@ struct tx {
 	unsigned int frames;		/* copied, in scratch->xdp */
 	unsigned int done;		/* to be returned, in scratch->used */
 	unsigned int taken;		/* from the guest, sent or not */
-	unsigned int packets;
-	size_t bytes;
+	size_t weight;			/* bytes of those, with headers */
+	unsigned int packets;		/* sent */
+	size_t bytes;			/* of those, without headers */
 };
 
 /**
@@ -181,8 +182,10 @@ static void send_frames(struct tx *tx)
 	tx->msg.msg_controllen = sizeof(ctl);
 	if (unlikely(tx->sock->ops->sendmsg(tx->sock, &tx->msg, 0) < 0)) {
 		/* Refused as a whole: the device is gone, or this queue of it. */
-		for (i = 0; i < tx->frames; i++)
+		for (i = 0; i < tx->frames; i++) {
+			tx->bytes -= xdp[i].data_end - xdp[i].data;
 			put_page(virt_to_head_page(xdp[i].data));
+		}
 		vhmq_count_add(&tx->queue->stats, drop_backend, tx->frames);
 		tx->packets -= tx->frames;
 	}
@@ -206,7 +209,7 @@ static int send_one(struct tx *tx, size_t len)
 {
 	int ret;
 
-	if (!tx->batching && tx->bytes + len < VHMQ_WEIGHT_BYTES &&
+	if (!tx->batching && tx->weight + len < VHMQ_WEIGHT_BYTES &&
 	    !vhmq_ring_empty(&tx->queue->ring))
 		tx->msg.msg_flags |= MSG_MORE;
 	else
@@ -246,13 +249,15 @@ static int send_chain(struct tx *tx, const struct vhmq_chain *chain)
 	if (unlikely(is_passing(ret)))
 		return ret;
 
-	if (likely(!ret))
+	if (likely(!ret)) {
 		tx->packets++;
-	else if (ret == -EINVAL)
+		tx->bytes += len - queue->sock_hlen;
+	} else if (ret == -EINVAL) {
 		vhmq_count(&queue->stats, drop_header);
-	else
+	} else {
 		vhmq_count(&queue->stats, drop_backend);
-	tx->bytes += len;
+	}
+	tx->weight += len;
 	return 0;
 }
 
@@ -323,7 +328,7 @@ static void run(struct tx *tx)
 		scratch->used[tx->done].len = 0;
 		tx->done++;
 		tx->taken++;
-	} while (tx->taken < VHMQ_WEIGHT_PACKETS && tx->bytes < VHMQ_WEIGHT_BYTES);
+	} while (tx->taken < VHMQ_WEIGHT_PACKETS && tx->weight < VHMQ_WEIGHT_BYTES);
 
 	flush(tx);
 	vhmq_count_add(&queue->stats, packets, tx->packets);
@@ -337,7 +342,7 @@ static void run(struct tx *tx)
 		WRITE_ONCE(queue->sock_wanted, true);
 		if (vhmq_poll_start(&queue->sock_poll, tx->sock->file))
 			vhmq_queue_ask(queue);
-	} else if (tx->taken >= VHMQ_WEIGHT_PACKETS || tx->bytes >= VHMQ_WEIGHT_BYTES) {
+	} else if (tx->taken >= VHMQ_WEIGHT_PACKETS || tx->weight >= VHMQ_WEIGHT_BYTES) {
 		vhmq_count(&queue->stats, weight_exceeded);
 		vhmq_queue_ask(queue);
 	}

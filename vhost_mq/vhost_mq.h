@@ -107,7 +107,7 @@ struct vhmq_worker;
  * member's name.
  */
 #define VHMQ_QUEUE_COUNTERS(X)						\
-	X(packets) X(bytes)						\
+	X(packets) X(bytes)	/* without the virtio header */		\
 	X(batches)		/* hand-overs to or from the backend */	\
 	X(kicks)		/* of the guest; see note below */	\
 	X(socket_wakeups)						\
