@@ -314,6 +314,8 @@ void vhmq_pool_stop(struct vhmq_pool *pool);
 
 /* wake-up or run: choose a worker for the queue's item and hand it over */
 void vhmq_queue_ask(struct vhmq_queue *queue);
+/* ioctl, queue->mutex: the queue has a backend now; one run, not a "use" */
+void vhmq_queue_start(struct vhmq_queue *queue);
 /* process: returns when whatever was asked before the call has been run */
 void vhmq_queue_flush(struct vhmq_queue *queue);
 /* ioctl, queue->mutex: the queue is switched off and is no longer "used" */

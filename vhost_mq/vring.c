@@ -99,7 +99,7 @@ static int attach(struct vhmq_queue *queue, const struct vhmq_backend *backend)
 			goto err_poll;
 	}
 	queue->sock = backend->sock;
-	vhmq_queue_ask(queue);
+	vhmq_queue_start(queue);
 	goto out;
 
 err_poll:

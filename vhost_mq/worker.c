@@ -86,6 +86,22 @@ void vhmq_queue_ask(struct vhmq_queue *queue)
 }
 
 /**
+ * vhmq_queue_start - look at the ring of a queue that has got its backend
+ * @queue: a queue
+ *
+ * Not a use of the queue, as a kick is: it leaves the others where they are.
+ *
+ * Context: ioctl, queue->mutex.
+ */
+void vhmq_queue_start(struct vhmq_queue *queue)
+{
+	struct vhmq_pool *pool = queue->pool;
+
+	if (vhmq_work_ask(&queue->work))
+		vhmq_inbox_give(&pool->workers[0]->inbox, &queue->work);
+}
+
+/**
  * vhmq_queue_flush - wait until everything asked for before has been run
  * @queue: a queue
  *

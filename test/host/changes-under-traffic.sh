@@ -9,13 +9,13 @@ cd -- "$(dirname -- "$0")/../.."
 # shellcheck source=test/host/lib.sh
 . test/host/lib.sh
 
+# shellcheck disable=SC2119
 host_load
 for kind in '' kthread; do
 	if [ -n "$kind" ] && [ ! -e /sys/module/vhost_net_mq/parameters/fork_from_owner_default ]; then
 		continue
 	fi
-	# shellcheck disable=SC2086 # a word or none
-	pairs_start 4 $kind
+	pairs_start 4 "$kind"
 	pairs busy 0 1 2 3 >/dev/null
 	round=0
 	while [ $round -lt 40 ]; do

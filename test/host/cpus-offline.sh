@@ -19,6 +19,7 @@ runs_on() {
 	[ "$(cat "$group/worker0/effective_cpulist")" = "$1" ]
 }
 
+# shellcheck disable=SC2119
 host_load
 pairs_start 1
 trap 'echo 1 >$cpu/cpu2/online; echo 1 >$cpu/cpu3/online; host_end' EXIT

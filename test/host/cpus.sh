@@ -26,11 +26,12 @@ start_all() {
 	soon test "$(cat "$group/worker3/pid")" != 0
 }
 
+# shellcheck disable=SC2119
 host_load
 kinds=task
 [ ! -e /sys/module/vhost_net_mq/parameters/fork_from_owner_default ] || kinds='task kthread'
 for kind in $kinds; do
-	pairs_start 4 $kind
+	pairs_start 4 "$kind"
 	start_all
 	for k in 0 1 2 3; do runs_on $k 0-3; done
 	is "$group/effective_cpulist" 0-3

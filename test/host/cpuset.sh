@@ -26,6 +26,7 @@ end() {
 	host_end
 }
 
+# shellcheck disable=SC2119
 host_load
 trap end EXIT
 echo +cpuset >"$cgroup/cgroup.subtree_control"
@@ -36,7 +37,7 @@ kinds=task
 [ ! -e /sys/module/vhost_net_mq/parameters/fork_from_owner_default ] || kinds='task kthread'
 for kind in $kinds; do
 	echo $$ >"$cgroup/vm/cgroup.procs"
-	pairs_start 4 $kind
+	pairs_start 4 "$kind"
 	echo $$ >"$cgroup$home/cgroup.procs"
 
 	worker=$(cat "$group/worker0/pid")

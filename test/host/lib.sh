@@ -13,6 +13,7 @@ fail() {
 }
 
 # Load the module, with parameters.
+# shellcheck disable=SC2120
 host_load() {
 	[ -d /sys/module/tun ] || modprobe tun
 	modprobe vhost_net_mq "$@"
@@ -32,7 +33,8 @@ pairs_start() {
 	mkfifo "$work/orders" "$work/answers" "$work/holder"
 	"$LAB_BIN/vhost-pairs" "$@" <"$work/orders" >"$work/answers" 3<>"$work/holder" &
 	exec 8>"$work/orders" 9<"$work/answers"
-	read -r word owner <&9 && [ "$word" = ok ] || fail "vhost-pairs does not start"
+	read -r word owner <&9 || fail "vhost-pairs does not start"
+	[ "$word" = ok ] || fail "vhost-pairs: $word $owner"
 	group=$mq/$owner-tap0
 	[ -d "$group" ] || fail "$group is not there"
 }
@@ -67,7 +69,7 @@ pairs_kill() {
 
 # is FILE VALUE
 is() {
-	value=$(cat "$1") || fail "$1 cannot be read"
+	IFS= read -r value <"$1" || fail "$1 cannot be read"
 	[ "$value" = "$2" ] || fail "$1 is '$value', not '$2'"
 }
 
@@ -83,8 +85,8 @@ soon() {
 
 # refused ERROR FILE VALUE: the write fails so, and what is read stays.
 refused() {
-	before=$(cat "$2")
-	if message=$( (printf '%s\n' "$3" >"$2") 2>&1); then
+	IFS= read -r before <"$2"
+	if message=$(printf '%s\n' "$3" | tee "$2" 2>&1 >/dev/null); then
 		fail "$2 takes '$3'"
 	fi
 	case $1:$message in
@@ -102,15 +104,8 @@ takes() {
 
 # Threads named after an owner, by thread id and name.
 worker_threads() {
-	for comm in /proc/[0-9]*/task/[0-9]*/comm; do
-		name=$(cat "$comm" 2>/dev/null) || continue
-		case $name in
-		"vhost-$1" | "vhost-$1/"*)
-			comm=${comm%/comm}
-			echo "${comm##*/} $name"
-			;;
-		esac
-	done
+	grep -Hs "^vhost-$1\(/\|\$\)" /proc/[0-9]*/task/[0-9]*/comm |
+		sed 's,.*/task/\([0-9]*\)/comm:,\1 ,'
 }
 
 no_worker_threads() {

@@ -8,6 +8,7 @@ cd -- "$(dirname -- "$0")/../.."
 # shellcheck source=test/host/lib.sh
 . test/host/lib.sh
 
+# shellcheck disable=SC2119
 host_load
 pairs_start 2
 "$LAB_BIN/vhost-lone" 5

@@ -8,6 +8,7 @@ cd -- "$(dirname -- "$0")/../.."
 # shellcheck source=test/host/lib.sh
 . test/host/lib.sh
 
+# shellcheck disable=SC2119
 host_load
 
 # Nobody else has the files: nothing is left.
@@ -24,7 +25,7 @@ done
 kinds=task
 [ ! -e /sys/module/vhost_net_mq/parameters/fork_from_owner_default ] || kinds='task kthread'
 for kind in $kinds; do
-	pairs_start 4 $kind
+	pairs_start 4 "$kind"
 	pid=$owner
 	for i in 0 1 2 3; do pairs tx $i >/dev/null; done
 	holder=$(pairs holder)

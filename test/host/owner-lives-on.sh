@@ -12,6 +12,7 @@ in_state() {
 	grep -q "^State:[[:space:]]*$2" "/proc/$1/status"
 }
 
+# shellcheck disable=SC2119
 host_load
 
 # Stopped and continued.
@@ -33,6 +34,7 @@ pairs_end
 # A core dump under traffic.
 pattern=$(cat /proc/sys/kernel/core_pattern)
 echo "$work/core" >/proc/sys/kernel/core_pattern
+# shellcheck disable=SC3045 # dash has it
 ulimit -c unlimited
 pairs_start 2
 pid=$owner

@@ -26,10 +26,10 @@ done
 
 host_load window_jiffies=9 threads=3 policy=pair cpulist=0
 for dir in $mq /sys/module/vhost_net_mq/parameters; do
-	is $dir/window_jiffies 9
-	is $dir/threads 3
-	is $dir/policy pair
-	is $dir/cpulist 0
+	is "$dir/window_jiffies" 9
+	is "$dir/threads" 3
+	is "$dir/policy" pair
+	is "$dir/cpulist" 0
 done
 pairs_start 2
 is "$group/threads" 3

@@ -8,6 +8,7 @@ cd -- "$(dirname -- "$0")/../.."
 # shellcheck source=test/host/lib.sh
 . test/host/lib.sh
 
+# shellcheck disable=SC2119
 host_load
 pairs_start 4
 # Long enough for a slow machine: two to ten seconds.
@@ -49,7 +50,7 @@ for policy in pair single; do
 	echo $policy >"$group/policy"
 	for i in 0 1 2 3; do
 		[ $policy = pair ] && want=$i || want=0
-		soon on_worker $i $want
+		soon on_worker $i "$want"
 	done
 done
 is "$group/mode" gathered

@@ -9,6 +9,7 @@ cd -- "$(dirname -- "$0")/../.."
 # shellcheck source=test/host/lib.sh
 . test/host/lib.sh
 
+# shellcheck disable=SC2119
 host_load
 readers=
 for i in 1 2; do
@@ -18,7 +19,7 @@ for i in 1 2; do
 	readers="$readers $!"
 done
 while :; do
-	for dir in $mq/*-tap0; do
+	for dir in "$mq"/*-tap0; do
 		for threads in 1 4 0 2; do
 			echo $threads 2>/dev/null >"$dir/threads" || :
 			echo 0 2>/dev/null >"$dir/cpulist" || :

@@ -8,6 +8,7 @@ cd -- "$(dirname -- "$0")/../.."
 # shellcheck source=test/host/lib.sh
 . test/host/lib.sh
 
+# shellcheck disable=SC2119
 host_load
 pairs_start 2
 pairs tx 0 >/dev/null

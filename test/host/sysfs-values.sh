@@ -8,6 +8,7 @@ cd -- "$(dirname -- "$0")/../.."
 # shellcheck source=test/host/lib.sh
 . test/host/lib.sh
 
+# shellcheck disable=SC2119
 host_load
 pairs_start 2
 cpus=$(cat /sys/devices/system/cpu/possible)
@@ -38,7 +39,7 @@ for dir in $mq "$group"; do
 done
 
 for file in $mq/cpulist "$group/cpulist" "$group/worker0/cpulist"; do
-	for value in x 0-x 1-0 , 0,x '0 x'; do
+	for value in x 0-x 1-0 ',' 0,x '0 x'; do
 		refused EINVAL "$file" "$value"
 	done
 	for value in $((last + 1)) 0-$((last + 1)) 8193 99999999999; do

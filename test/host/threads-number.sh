@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # 1, 2, 4, 8 and 16 pairs make up to 1, 3, 5, 5 and 5 threads, each started when it is first needed.
 # kernels: 6.1 6.12 debug uml-smp
-# timeout: 60
+# timeout: 90
 set -eu
 cd -- "$(dirname -- "$0")/../.."
 # shellcheck source=test/host/lib.sh
@@ -20,6 +20,7 @@ has_threads() {
 	[ "$(threads)" = "$1" ]
 }
 
+# shellcheck disable=SC2119
 host_load
 for numbers in 1:1 2:3 4:5 8:5 16:5; do
 	pairs=${numbers%:*} count=${numbers#*:}
