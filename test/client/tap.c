@@ -136,7 +136,7 @@ int sending_socket(const char *name)
 
 int packet_socket(const char *name)
 {
-	int fd = bound_socket(name, ETH_P_ALL);
+	int fd = bound_socket(name, FRAME_TYPE);
 	int size = 64 << 20;
 
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
@@ -186,7 +186,7 @@ long receive_frame(int fd, int ms, size_t *len)
 			return -1;
 		got = recvfrom(fd, frame, sizeof(frame), MSG_DONTWAIT,
 			       (struct sockaddr *)&from, &size);
-		if (got < 18 || from.sll_pkttype == PACKET_OUTGOING ||
+		if (got < 18 ||
 		    frame[12] != FRAME_TYPE >> 8 || frame[13] != (FRAME_TYPE & 0xff))
 			continue;
 		make_frame(wanted, got, frame_number(frame));

@@ -1,0 +1,10 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# A guest that breaks its ring stops that ring, is told once, and nothing else suffers.
+# kernels: 6.1 6.12 debug uml-smp
+# timeout: 60
+set -eu
+
+trap 'modprobe -r vhost_net_mq' EXIT
+modprobe vhost_net_mq
+"$LAB_BIN/vhost-broken"
