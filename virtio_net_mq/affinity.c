@@ -2,8 +2,8 @@
 /*
  * CPUs of the pairs: interrupt affinity hints and the transmit queue of each CPU (XPS).
  *
- * The online CPUs, in order, are dealt out in equal runs to the pairs in use; with more pairs than CPUs
- * each CPU has several. When a CPU comes or goes everything is dealt out again.
+ * The online CPUs, in order, are dealt out in equal runs to the pairs in use; with more pairs
+ * than CPUs each CPU has several. When a CPU comes or goes everything is dealt out again.
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
@@ -18,7 +18,10 @@ static void vnmq_affinity_apply(struct vnmq_priv *priv, unsigned int index,
 {
 	virtqueue_set_affinity(priv->rq[index].vq, mask);
 	virtqueue_set_affinity(priv->sq[index].vq, mask);
-	/* Takes no lock that the hotplug callbacks could wait for. Without the map the hash chooses. */
+	/*
+	 * Takes no lock that the hotplug callbacks could wait for. Without the map the hash
+	 * chooses.
+	 */
 	__netif_set_xps_queue(priv->dev, cpumask_bits(mask), index, XPS_CPUS);
 }
 

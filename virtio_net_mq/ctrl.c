@@ -217,9 +217,9 @@ static int vnmq_ctrl_wait(struct vnmq_ctrl *ctrl, struct vnmq_cmd *cmd)
  * @priv: the device
  * @cmd: from vnmq_cmd_alloc(); it is no longer the caller's, whatever the outcome
  *
- * Return: 0 when the device accepted it, -EINVAL when it refused, -ETIMEDOUT, -EINTR when the caller is
- * being killed, -EBUSY when commands that it never answered fill the queue, -EIO when it is gone,
- * -EOPNOTSUPP without a control queue.
+ * Return: 0 when the device accepted it, -EINVAL when it refused, -ETIMEDOUT, -EINTR when the
+ * caller is being killed, -EBUSY when commands that it never answered fill the queue, -EIO when
+ * it is gone, -EOPNOTSUPP without a control queue.
  * Context: process; sleeps at most a few seconds, also under RTNL.
  */
 int vnmq_ctrl_exec(struct vnmq_priv *priv, struct vnmq_cmd *cmd)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Features (virtio 1.2, 5.1.3): what the driver knows, what depends on what, and what becomes of them in
- * the stack.
+ * Features (virtio 1.2, 5.1.3): what the driver knows, what depends on what, and what becomes
+ * of them in the stack.
  */
 #include "virtio_net_mq.h"
 
@@ -22,6 +22,7 @@ const unsigned int vnmq_features_count = ARRAY_SIZE(vnmq_features);
 const unsigned int vnmq_features_legacy[] = {
 	VNMQ_FEATURES, VIRTIO_NET_F_GSO, VIRTIO_F_ANY_LAYOUT
 };
+
 const unsigned int vnmq_features_legacy_count = ARRAY_SIZE(vnmq_features_legacy);
 
 /* A feature that means nothing without one of the others (virtio 1.2, 5.1.3.1). */
@@ -93,7 +94,7 @@ static void vnmq_decline_dependents(struct virtio_device *vdev)
 		__virtio_clear_bit(vdev, dep->feature);
 	}
 	if (len)
-		dev_warn(&vdev->dev, "declined what the device offers incompletely: %s\n", declined);
+		dev_warn(&vdev->dev, "declined what lacks what it needs: %s\n", declined);
 }
 
 /**

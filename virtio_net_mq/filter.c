@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the device lets through: MAC address, receive filter, VLANs (virtio 1.2, 5.1.6.5.1 to 5.1.6.5.3).
+ * What the device lets through: MAC address, receive filter, VLANs (virtio 1.2, 5.1.6.5.1 to
+ * 5.1.6.5.3).
  *
  * The stack tells of a new receive filter with a spinlock held, and a command has to wait for its
  * answer: a work item does that. It needs no RTNL, so neither waits for the other.

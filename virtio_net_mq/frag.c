@@ -56,7 +56,8 @@ reset:
 /**
  * vnmq_frag_alloc - a piece of a page
  * @pool: where from
- * @size: bytes, a multiple of SMP_CACHE_BYTES and at most VNMQ_MAX_BUFFER; above PAGE_SIZE there is less
+ * @size: bytes, a multiple of SMP_CACHE_BYTES and at most VNMQ_MAX_BUFFER; above PAGE_SIZE
+ * there is less
  *	hope of getting it
  * @gfp: how hard to try for a new page
  *

@@ -217,8 +217,7 @@ int vnmq_hdr_from_skb(const struct vnmq_priv *priv, const struct sk_buff *skb,
 			hdr->gso_type = VIRTIO_NET_HDR_GSO_UDP;
 		else
 			return -EINVAL;
-		headers = vnmq_headers_len(skb, hdr->gso_type == VNMQ_GSO_UDP_L4 ||
-						hdr->gso_type == VIRTIO_NET_HDR_GSO_UDP);
+		headers = vnmq_headers_len(skb, shinfo->gso_type & (SKB_GSO_UDP_L4 | SKB_GSO_UDP));
 		if (shinfo->gso_type & SKB_GSO_TCP_ECN)
 			hdr->gso_type |= VIRTIO_NET_HDR_GSO_ECN;
 		hdr->gso_size = __cpu_to_virtio16(priv->le, shinfo->gso_size);

@@ -2,8 +2,8 @@
 /*
  * What the device's configuration says of the link (virtio 1.2, 5.1.4, 5.1.6.5.4).
  *
- * Changes matter from open to stop. Two work items: link_work needs no RTNL, so that stop can wait for
- * it; announce_work takes RTNL and is waited for where that is not held.
+ * Changes matter from open to stop. Two work items: link_work needs no RTNL, so that stop can
+ * wait for it; announce_work takes RTNL and is waited for where that is not held.
  */
 #include "virtio_net_mq.h"
 

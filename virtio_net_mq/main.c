@@ -21,11 +21,11 @@ MODULE_PARM_DESC(gso, "let the device cut packets into segments, if it can");
 
 bool vnmq_napi_tx = true;
 module_param_named(napi_tx, vnmq_napi_tx, bool, 0644);
-MODULE_PARM_DESC(napi_tx, "keep what is sent with its socket until the device is done with it; for devices bound from now on");
+MODULE_PARM_DESC(napi_tx, "what is sent stays with its socket until it is gone; for devices bound from now on");
 
 int vnmq_queue_pairs;
 module_param_named(queue_pairs, vnmq_queue_pairs, int, 0444);
-MODULE_PARM_DESC(queue_pairs, "queue pairs in use at first, as far as the device has them; 0: one for each CPU");
+MODULE_PARM_DESC(queue_pairs, "queue pairs at first, as far as the device has them; 0: one for each CPU");
 
 static unsigned int vnmq_read_max_pairs(struct virtio_device *vdev)
 {
@@ -111,8 +111,8 @@ static void vnmq_choose_layout(struct vnmq_priv *priv)
 }
 
 /*
- * Tell a device that is ready what it does not know yet: nothing of this before DRIVER_OK, and nobody
- * else meanwhile. What it refuses we do without. Context: RTNL.
+ * Tell a device that is ready what it does not know yet: nothing of this before DRIVER_OK, and
+ * nobody else meanwhile. What it refuses we do without. Context: RTNL.
  */
 static void vnmq_configure(struct vnmq_priv *priv)
 {
@@ -216,7 +216,10 @@ static int vnmq_probe(struct virtio_device *vdev)
 	if (!dev)
 		return -ENOMEM;
 	priv = netdev_priv(dev);
-	/* Newer kernels do that for every driver of the bus, and complain of one that would, too. */
+	/*
+	 * Newer kernels do that for every driver of the bus, and complain of one that would,
+	 * too.
+	 */
 	if (!vdev->dev.bus->shutdown)
 		vnmq_driver.driver.shutdown = vnmq_shutdown;
 
@@ -372,7 +375,7 @@ static int __init vnmq_module_init(void)
 	ret = register_virtio_driver(&vnmq_driver);
 	if (ret) {
 		if (ret == -EBUSY)
-			pr_err("another driver named %s is loaded: unload it first (modprobe -r virtio_net)\n",
+			pr_err("a driver named %s is loaded: unload it (modprobe -r virtio_net)\n",
 			       VNMQ_NAME);
 		vnmq_affinity_exit();
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Big buffers: without mergeable buffers every buffer must hold the longest frame, 64 KiB when the
- * device may send such. A buffer is a set of pages; those that a frame reached go to its skb and are
- * replaced when the buffer is posted again, the others stay.
+ * device may send such. A buffer is a set of pages; those that a frame reached go to its skb
+ * and are replaced when the buffer is posted again, the others stay.
  *
  * The frame begins at VNMQ_BIG_DATA in the first page, the header right before it.
  */

@@ -137,7 +137,10 @@ static void vnmq_mrg_add_frag(struct sk_buff *skb, void *data, unsigned int len,
 			truesize);
 }
 
-/* The skb for a frame's first buffer. It owns @buf afterwards, one way or another; NULL: no memory. */
+/*
+ * The skb for a frame's first buffer. It owns @buf afterwards, one way or another; NULL: no
+ * memory.
+ */
 static struct sk_buff *vnmq_mrg_head(struct vnmq_rq *rq, void *buf, void *ctx, unsigned int len,
 				     const struct virtio_net_hdr *hdr, bool whole)
 {

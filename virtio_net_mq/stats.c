@@ -41,7 +41,8 @@ static const char * const vnmq_ctrl_names[VNMQ_CTRL_COUNTERS] = {
 };
 
 #define VNMQ_TX_VALUES	(VNMQ_TX_COUNTERS + 1)	/* and tx_timeouts */
-#define VNMQ_MAX_VALUES	(VNMQ_TX_VALUES > (int)VNMQ_RX_COUNTERS ? VNMQ_TX_VALUES : (int)VNMQ_RX_COUNTERS)
+#define VNMQ_MAX_VALUES	VNMQ_TX_VALUES		/* the longer of both rows */
+static_assert((int)VNMQ_RX_COUNTERS <= VNMQ_MAX_VALUES);
 
 /* A consistent copy. Context: any. */
 static void vnmq_read_counters(const struct u64_stats_sync *syncp, const u64_stats_t *count,

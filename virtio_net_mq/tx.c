@@ -2,13 +2,14 @@
 /*
  * Transmit and its completions.
  *
- * With NAPI (the default) an skb belongs to its socket until the device returned it. The interrupt is
- * armed once a clean-up, at three quarters of what is then in the ring, and transmit itself does not
- * touch it: whenever the NAPI is not scheduled, the interrupt is armed at an index that the device
- * reaches. Whoever takes buffers from the ring arms it again (vnmq_tx_arm()).
+ * With NAPI (the default) an skb belongs to its socket until the device returned it. The
+ * interrupt is armed once a clean-up, at three quarters of what is then in the ring, and
+ * transmit itself does not touch it: whenever the NAPI is not scheduled, the interrupt is armed
+ * at an index that the device reaches. Whoever takes buffers from the ring arms it again
+ * (vnmq_tx_arm()).
  *
- * Without NAPI (napi_tx=0) an skb leaves its socket when it is sent, transmit cleans up, and the interrupt
- * is off unless the queue is stopped.
+ * Without NAPI (napi_tx=0) an skb leaves its socket when it is sent, transmit cleans up, and
+ * the interrupt is off unless the queue is stopped.
  */
 #include "virtio_net_mq.h"
 
@@ -36,8 +37,8 @@ static unsigned int vnmq_tx_reclaim(struct vnmq_sq *sq, int budget)
 }
 
 /*
- * Ask for an interrupt when three quarters of the ring's content are done. Return: false when so much
- * is done already; clean up again then. Context: tx queue lock.
+ * Ask for an interrupt when three quarters of the ring's content are done. Return: false when
+ * so much is done already; clean up again then. Context: tx queue lock.
  */
 static bool vnmq_tx_arm(struct vnmq_sq *sq)
 {
@@ -236,8 +237,8 @@ static void vnmq_tx_stop(struct vnmq_sq *sq)
 }
 
 /*
- * More descriptors than are free. Return: true when the stack keeps @skb for later, false when it must be
- * tried again now, linear. Context: tx queue lock.
+ * More descriptors than are free. Return: true when the stack keeps @skb for later, false when
+ * it must be tried again now, linear. Context: tx queue lock.
  */
 static bool vnmq_tx_defer(struct vnmq_sq *sq)
 {
@@ -269,7 +270,10 @@ static void vnmq_tx_drop(struct vnmq_sq *sq, struct sk_buff *skb, enum vnmq_tx_c
 	dev_kfree_skb_any(skb);
 }
 
-/* An skb that the ring did not take. Return: what the stack gets to hear. Context: tx queue lock. */
+/*
+ * An skb that the ring did not take. Return: what the stack gets to hear. Context: tx queue
+ * lock.
+ */
 static netdev_tx_t vnmq_tx_failed(struct vnmq_sq *sq, struct sk_buff *skb, int error)
 {
 	if (error == -ENOSPC && !virtqueue_is_broken(sq->vq)) {
@@ -366,7 +370,7 @@ void vnmq_tx_timeout(struct net_device *dev, unsigned int index)
 	struct vnmq_sq *sq = &priv->sq[index];
 
 	atomic_long_inc(&sq->timeouts);
-	netdev_err(dev, "queue %s stands still: %u of %u descriptors free, %llu packets sent, %ld timeouts\n",
+	netdev_err(dev, "queue %s stands still: %u of %u descriptors free, %llu sent, %ld timeouts\n",
 		   sq->vq->name, sq->vq->num_free, virtqueue_get_vring_size(sq->vq),
 		   (unsigned long long)u64_stats_read(&sq->count[VNMQ_TX_PACKETS]),
 		   atomic_long_read(&sq->timeouts));

@@ -42,13 +42,13 @@
  *
  * Contexts and locks
  *
- *	RTNL		open and stop, curr_pairs, rq.started, features, ring sizes. A control command may
- *			be sent under it: the wait is bounded and sleeps.
+ *	RTNL		open and stop, curr_pairs, rq.started, features, ring sizes. A control
+ *			command may be sent under it: the wait is bounded and sleeps.
  *	NAPI of rq	everything of an rq behind `napi`, and the virtqueue's get and add. While
  *			the NAPI is off (see rq.started), whoever holds RTNL.
  *	tx queue lock	everything of an sq and its virtqueue: transmit, NAPI of sq, and NAPI of rq
  *			which cleans up for its pair's sq with a trylock.
- *	ctrl.mutex	one command at a time from the first descriptor to the answer or the deadline
+ *	ctrl.mutex	one command at a time, from its first descriptor to the end of the wait
  *	ctrl.lock	the control virtqueue and vnmq_cmd.state; taken in the interrupt
  *	cpus_read_lock	affinity masks against CPU hotplug; inside RTNL
  *
@@ -101,7 +101,10 @@ enum vnmq_rx_mode {
 	VNMQ_RX_BIG,		/* every buffer holds 64 KiB, in pages */
 };
 
-/* Counters of a receive queue; names in stats.c. Those from LENGTH_ERRORS to SKB_ERRORS add up to DROPS. */
+/*
+ * Counters of a receive queue; names in stats.c. Those from LENGTH_ERRORS to SKB_ERRORS add up
+ * to DROPS.
+ */
 enum vnmq_rx_counter {
 	VNMQ_RX_PACKETS,
 	VNMQ_RX_BYTES,
@@ -161,7 +164,10 @@ struct vnmq_spare {
 
 #define VNMQ_SPARES	32
 
-/* A buffer of the big layout: pages that are there from one use to the next unless an skb took them. */
+/*
+ * A buffer of the big layout: pages that are there from one use to the next unless an skb took
+ * them.
+ */
 struct vnmq_big_buf {
 	struct vnmq_big_buf *next;	/* in rq->big_free */
 	unsigned int count;
@@ -209,7 +215,7 @@ struct vnmq_sq {
 	unsigned int index;
 	unsigned int need_free;		/* stop the queue below so many free descriptors */
 	bool use_napi;			/* completions by NAPI, else skbs are orphaned when sent */
-	bool off;			/* the ring is being replaced: RTNL, read by the interrupt */
+	bool off;			/* RTNL, interrupt: the ring is being replaced */
 
 	/* transmit, tx queue lock */
 	struct scatterlist sg[VNMQ_TX_SG] ____cacheline_aligned_in_smp;
@@ -230,14 +236,14 @@ struct vnmq_sq {
 enum vnmq_cmd_state {
 	VNMQ_CMD_SENT,		/* the device has it, the sender waits */
 	VNMQ_CMD_ANSWERED,	/* the sender has it again */
-	VNMQ_CMD_GIVEN_UP,	/* the device has it and nobody waits: whoever gets it back frees it */
+	VNMQ_CMD_GIVEN_UP,	/* the device has it and nobody waits: free it when it comes back */
 };
 
 struct vnmq_cmd {
 	struct completion done;
 	enum vnmq_cmd_state state;	/* ctrl.lock */
 	unsigned int len;		/* of data */
-	unsigned int split;		/* the data go out in two parts, the second from here; 0: in one */
+	unsigned int split;		/* data from here on are a part of their own; 0: one part */
 	struct virtio_net_ctrl_hdr hdr ____cacheline_aligned;	/* for the device to read */
 	u8 status ____cacheline_aligned;			/* for the device to write */
 	u8 data[] ____cacheline_aligned;			/* for the device to read */
@@ -248,7 +254,7 @@ struct vnmq_ctrl {
 	struct mutex mutex;		/* one command at a time */
 	spinlock_t lock;		/* vq and the state of commands, against the interrupt */
 	bool irq;			/* the queue has a callback; without, the sender polls */
-	bool late;			/* lock: the last command was given up, expect little of the next */
+	bool late;			/* lock: the last command was given up */
 	atomic_long_t count[VNMQ_CTRL_COUNTERS];
 };
 
@@ -268,7 +274,7 @@ struct vnmq_priv {
 	unsigned int curr_pairs ____cacheline_aligned_in_smp;
 	unsigned int max_pairs;
 	bool running;			/* RTNL: open, and not detached for suspend */
-	bool created;			/* the virtqueues exist; power management, probe and remove */
+	bool created;			/* probe, remove, power: the virtqueues exist */
 
 	struct vnmq_ctrl ctrl;
 

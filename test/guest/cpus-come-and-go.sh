@@ -42,7 +42,7 @@ up --pairs 4 --max-pairs 8
 trap 'all_online; traffic_kill; test/lab/loop down' EXIT
 for gone in "1" "1 3" "1 2 3"; do
 	for cpu in $gone; do
-		echo 0 >/sys/devices/system/cpu/cpu$cpu/online
+		echo 0 >"/sys/devices/system/cpu/cpu$cpu/online"
 	done
 	for count in 1 2 3 4 8; do
 		ip netns exec vm ethtool -L eth0 combined $count
@@ -56,18 +56,15 @@ done
 traffic_start 2
 (
 	trap - EXIT
-	for round in 1 2 3 4 5; do
-		for cpu in 1 2 3; do
-			echo 0 >/sys/devices/system/cpu/cpu$cpu/online
-		done
-		all_online
+	for cpu in 1 2 3 3 2 1 1 2 3; do
+		echo 0 >/sys/devices/system/cpu/cpu$cpu/online
+		[ $cpu != 3 ] || all_online
 	done
+	all_online
 ) &
 flipper=$!
-for round in 1 2 3 4 5 6 7 8; do
-	for count in 8 1 3; do
-		ip netns exec vm ethtool -L eth0 combined $count
-	done
+for count in 8 1 3 8 2 3 8 1 3 8 2 3 8 1 3; do
+	ip netns exec vm ethtool -L eth0 combined $count
 done
 wait $flipper
 check_cpus 3

@@ -37,7 +37,7 @@ moved() {
 traffic_moves() {
 	before=$(moved)
 	start=$(date +%s)
-	# shellcheck disable=SC2086 # two numbers
+	# shellcheck disable=SC2046,SC2086 # two numbers each
 	until set -- $before $(moved); [ $(($3 - $1)) -gt 1000000 ] && [ $(($4 - $2)) -gt 1000000 ]; do
 		if [ $(($(date +%s) - start)) -gt 30 ]; then
 			echo "no traffic any more: $before, then $(moved)"
