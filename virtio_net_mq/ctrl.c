@@ -43,14 +43,17 @@ void vnmq_ctrl_init(struct vnmq_ctrl *ctrl)
  */
 bool vnmq_ctrl_use_irq(struct vnmq_priv *priv)
 {
+#ifdef CONFIG_PCI_MSI
 	struct device *parent = priv->vdev->dev.parent;
 	int vectors;
 
-	if (!parent || !dev_is_pci(parent))
-		return true;
-	vectors = pci_msix_vec_count(to_pci_dev(parent));
-	/* Configuration changes have a vector, too. */
-	return vectors < 0 || vectors >= 2 * (int)priv->max_pairs + 2;
+	if (parent && dev_is_pci(parent)) {
+		vectors = pci_msix_vec_count(to_pci_dev(parent));
+		/* Configuration changes have a vector, too. */
+		return vectors < 0 || vectors >= 2 * (int)priv->max_pairs + 2;
+	}
+#endif
+	return true;
 }
 
 /* Take what the device returned. Context: ctrl->lock. */
