@@ -28,7 +28,7 @@ modules-all: ## build both modules for each supported kernel, fetching headers a
 	done
 
 modules_install: modules ## install the modules built for the kernel, as root
-	@release=$$(cat '$(KDIR)/include/config/kernel.release') && \
+	@release=$$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$$/\1/p' '$(KDIR)/include/generated/utsrelease.h') && \
 	for module in vhost_net_mq virtio_net_mq; do \
 		install -D -m 644 -t '$(INSTALL_MOD_PATH)'/lib/modules/$$release/updates build/$$release/$$module.ko; \
 	done && depmod $(if $(INSTALL_MOD_PATH),-b '$(INSTALL_MOD_PATH)') $$release

@@ -204,7 +204,7 @@ struct vnmq_rq {
 	/* slow path */
 	struct timer_list refill_timer;	/* armed by the poll when there was no memory for buffers */
 	bool started;			/* RTNL: NAPI of this pair is on, its rings are served */
-	char name[16];
+	char name[20];
 };
 
 struct vnmq_sq {
@@ -229,7 +229,7 @@ struct vnmq_sq {
 
 	/* slow path */
 	atomic_long_t timeouts;		/* watchdog, which does not hold the queue's lock */
-	char name[16];
+	char name[20];
 };
 
 /* Who has a command: the sender until it is sent, then the device until it is answered. */
