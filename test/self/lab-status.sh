@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# A lab run passes on the command's words, output and status, and tells a report, a panic and a
+# passed time limit from them.
+# kernels: none
+# timeout: 600
+set -eu
+cd -- "$(dirname -- "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# expect STATUS COMMAND...: in the kernel, within the limit.
+limit=120
+expect() {
+	want=$1
+	shift
+	got=0
+	test/lab/run --kernel uml --timeout $limit -- "$@" >"$work/out" 2>"$work/err" || got=$?
+	[ "$got" -eq "$want" ] || {
+		echo "status $got instead of $want: $*"
+		cat "$work/out" "$work/err"
+		exit 1
+	}
+}
+
+expect 0 true
+expect 7 sh -c 'exit 7'
+expect 0 printf '<%s>\n' 'a  b' "it's" "\$x \"y\"" ''
+printf '<%s>\n' 'a  b' "it's" "\$x \"y\"" '' | cmp - "$work/out"
+expect 0 sh -c 'seq 100000; echo to stderr >&2'
+seq 100000 | cmp - "$work/out"
+grep -qx 'to stderr' "$work/err"
+expect 123 sh -c 'echo "WARNING: at a place" >/dev/kmsg'
+grep -q 'WARNING: at a place' "$work/err"
+expect 123 sh -c 'echo c >/proc/sysrq-trigger'
+expect 125 sh -c 'echo o >/proc/sysrq-trigger; read -r never </dev/zero'
+touch "$work/mark"
+expect 0 sh -c "rm '$work/mark' 2>/dev/null; echo changed >$PWD/Makefile"
+[ -e "$work/mark" ]
+if grep -qx changed Makefile; then
+	echo "the checkout was written to"
+	exit 1
+fi
+limit=3
+expect 124 sh -c 'mkfifo /tmp/f; read -r never </tmp/f'
