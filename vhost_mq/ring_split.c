@@ -2,6 +2,8 @@
 /*
  * The device's side of a split virtqueue: see ring_split.h.
  */
+#include <linux/prefetch.h>
+
 #include "ring_split.h"
 
 /*
@@ -13,6 +15,12 @@
 
 /* Indirect descriptors that are copied at a time. */
 #define VHMQ_TABLE_BATCH	8
+
+/*
+ * Is a few words of user memory, one by one, less than a call that copies them?
+ * Not where every access looks up the page in software.
+ */
+#define VHMQ_BY_WORDS		(!IS_ENABLED(CONFIG_UML))
 
 struct walk {
 	struct vhmq_ring *ring;
@@ -139,6 +147,15 @@ static int look(struct vhmq_ring *ring)
 	return 1;
 }
 
+static inline int copy_heads(struct vhmq_ring *ring, unsigned int at, unsigned int count)
+{
+	const __virtio16 __user *from = &ring->avail->ring[at];
+
+	if (count == 1)
+		return get_user(ring->heads[0], from);
+	return copy_from_user(ring->heads, from, count * sizeof(*from)) ? -EFAULT : 0;
+}
+
 /* Copies the avail entries from next_avail on, up to the end of the ring. */
 static int fetch_heads(struct vhmq_ring *ring)
 {
@@ -146,8 +163,7 @@ static int fetch_heads(struct vhmq_ring *ring)
 	unsigned int count = min3((unsigned int)avail_to_pop(ring), ring->num - at,
 				  (unsigned int)VHMQ_RING_BATCH);
 
-	if (unlikely(copy_from_user(ring->heads, &ring->avail->ring[at],
-				    count * sizeof(ring->heads[0])))) {
+	if (unlikely(copy_heads(ring, at, count))) {
 		ring->heads_nr = 0;
 		vhmq_ring_fail(ring, "Failed to read head: idx %u", ring->next_avail);
 		return -EFAULT;
@@ -155,6 +171,12 @@ static int fetch_heads(struct vhmq_ring *ring)
 	ring->heads_first = ring->next_avail;
 	ring->heads_nr = count;
 	return 0;
+}
+
+/* The guest has written it on another CPU: have it come while this one is served. */
+static inline void prefetch_desc(const struct vhmq_ring *ring, __virtio16 head)
+{
+	prefetch((__force const void *)&ring->desc[vhmq_16_to_cpu(ring, head) & (ring->num - 1)]);
 }
 
 static const struct vhmq_region *find_region(struct vhmq_ring *ring, u64 addr)
@@ -323,6 +345,17 @@ static int walk_table(struct walk *walk, u64 addr, u32 len)
 	}
 }
 
+/* A descriptor is written before it is made available, so in two halves as good as in one. */
+static inline int read_desc(const struct vring_desc __user *from, struct vring_desc *desc)
+{
+	const u64 __user *words = (const u64 __user *)from;
+	u64 *to = (u64 *)desc;
+
+	if (!VHMQ_BY_WORDS)
+		return copy_from_user(desc, from, sizeof(*desc)) ? -EFAULT : 0;
+	return get_user(to[0], words) ?: get_user(to[1], words + 1);
+}
+
 static int walk_chain(struct walk *walk, unsigned int head)
 {
 	struct vhmq_ring *ring = walk->ring;
@@ -346,7 +379,7 @@ static int walk_chain(struct walk *walk, unsigned int head)
 				       i, ring->num, head);
 			return -EINVAL;
 		}
-		if (unlikely(copy_from_user(&desc, &ring->desc[i], sizeof(desc)))) {
+		if (unlikely(read_desc(&ring->desc[i], &desc))) {
 			vhmq_ring_fail(ring, "Failed to get descriptor: idx %u", i);
 			return -EFAULT;
 		}
@@ -403,6 +436,8 @@ int vhmq_ring_pop(struct vhmq_ring *ring, struct iovec *iov, unsigned int size,
 			return ret;
 		at = 0;
 	}
+	if (at + 1 < ring->heads_nr)
+		prefetch_desc(ring, ring->heads[at + 1]);
 
 	*chain = (struct vhmq_chain){ .head = vhmq_16_to_cpu(ring, ring->heads[at]) };
 	if (unlikely(chain->head >= ring->num)) {
@@ -445,8 +480,11 @@ static int put_used(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
 {
 	unsigned int at = ring->next_used & (ring->num - 1);
 	unsigned int part = min(count, ring->num - at);
+	struct vring_used_elem __user *to = &ring->used->ring[at];
 
-	if (copy_to_user(&ring->used->ring[at], elems, part * sizeof(*elems)))
+	if (VHMQ_BY_WORDS && count == 1)
+		return put_user(elems->id, &to->id) ?: put_user(elems->len, &to->len);
+	if (copy_to_user(to, elems, part * sizeof(*elems)))
 		return -EFAULT;
 	if (part < count &&
 	    copy_to_user(&ring->used->ring[0], elems + part, (count - part) * sizeof(*elems)))

@@ -11,6 +11,7 @@
  * looks once more.
  */
 #include <linux/if_vlan.h>
+#include <linux/prefetch.h>
 
 #include "vhost_mq.h"
 
@@ -85,6 +86,8 @@ static int peek(struct rx *rx)
 		return socket_len(rx->sock->sk);
 	if (queue->rx_head == queue->rx_tail && !refill(rx))
 		return -1;
+	if (queue->rx_head + 1 < queue->rx_tail)
+		prefetch(queue->rx_batch[queue->rx_head + 1]);
 	return packet_len(queue->rx_batch[queue->rx_head]);
 }
 

@@ -13,6 +13,9 @@
 #define U32_MAX		UINT32_MAX
 #define U64_MAX		UINT64_MAX
 
+/* No option of the kernel is. */
+#define IS_ENABLED(option)	0
+
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 #define container_of(p, type, member) \
