@@ -9,6 +9,7 @@ command -v shellcheck >/dev/null || {
 	echo "shellcheck is not installed"
 	exit 4
 }
+# SC2317: a function that a trap or another function calls by name is not unreachable.
 find . -type f ! -path './.git/*' ! -path './build/*' -exec awk 'FNR == 1 && /^#!.*[\/ ](ba|da)?sh( |$)/ { print FILENAME } { nextfile }' {} + |
-	sort | xargs shellcheck -x
+	sort | xargs shellcheck -x -e SC2317
 shellcheck -x test/lab/lib.sh

@@ -52,6 +52,7 @@ for file in $mq/cpulist "$group/cpulist" "$group/worker0/cpulist"; do
 done
 
 # What is read can be written back, without and with the newline.
+# shellcheck disable=SC2044 # names without blanks
 for file in $(find $mq -type f -perm -200); do
 	value=$(cat "$file")
 	takes "$file" "$value"
@@ -61,6 +62,7 @@ for file in $(find $mq -type f -perm -200); do
 done
 
 # The rest cannot be written.
+# shellcheck disable=SC2044 # names without blanks
 for file in $(find $mq -type f ! -perm -200); do
 	[ "$(stat -c %a "$file")" = 444 ] || fail "mode of $file"
 done
