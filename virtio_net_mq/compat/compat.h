@@ -22,7 +22,7 @@
 #include <net/netdev_rx_queue.h>
 #endif
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#if KERNEL_VERSION(6, 1, 0) > LINUX_VERSION_CODE
 #error "virtio_net_mq needs Linux 6.1 or newer"
 #endif
 
