@@ -134,13 +134,8 @@ void vhmq_poll_unpark(struct vhmq_poll *poll)
 	add_wait_queue(poll->wqh, &poll->wait);
 }
 
-/**
- * vhmq_queue_call() - interrupt the guest if it wants to hear of what it got
- * @queue: queue
- *
- * Context: process, queue->mutex.
- */
-void vhmq_queue_call(struct vhmq_queue *queue)
+/* Interrupts the guest if it wants to hear of what it got. */
+static void call_guest(struct vhmq_queue *queue)
 {
 	if (!queue->call)
 		return;
@@ -164,7 +159,7 @@ void vhmq_queue_complete(struct vhmq_queue *queue, const struct vhmq_used_elem *
 			 unsigned int count)
 {
 	if (count && !vhmq_ring_push(&queue->ring, elems, count))
-		vhmq_queue_call(queue);
+		call_guest(queue);
 }
 
 void vhmq_ring_fail(struct vhmq_ring *ring, const char *format, ...)

@@ -350,7 +350,6 @@ void vhmq_poll_unpark(struct vhmq_poll *poll);
 /* used entries to the guest, and an interrupt when it wants one */
 void vhmq_queue_complete(struct vhmq_queue *queue, const struct vhmq_used_elem *elems,
 			 unsigned int count);
-void vhmq_queue_call(struct vhmq_queue *queue);
 
 /* ioctl: the backend goes; gives it back what was not delivered (rx.c) */
 void vhmq_rx_stop(struct vhmq_queue *queue);

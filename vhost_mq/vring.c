@@ -63,8 +63,8 @@ static struct vhmq_backend detach(struct vhmq_queue *queue)
 		vhmq_queue_forget(queue);
 	}
 	mutex_unlock(&queue->mutex);
-	if (old.sock)
-		vhmq_queue_flush(queue);
+	/* Without a backend too: a start that failed may have asked for a run. */
+	vhmq_queue_flush(queue);
 	return old;
 }
 
@@ -240,7 +240,8 @@ static int join(struct vhmq_queue *queue, const struct vhmq_backend *backend)
  *
  * Return: 0, -EFAULT when the ring or the memory cannot be accessed, -EINVAL when
  * the socket is in error, the error in @backend, or of joining a group. After
- * an error the old backend is in place. Taking a backend away does not fail.
+ * an error the old backend is in place, unless that could not be started either.
+ * Taking a backend away does not fail.
  * Context: ioctl of the owner, device->mutex.
  */
 int vhmq_vring_set_backend(struct vhmq_queue *queue, struct vhmq_backend *backend)
@@ -272,7 +273,7 @@ int vhmq_vring_set_backend(struct vhmq_queue *queue, struct vhmq_backend *backen
 		ret = attach(queue, backend);
 	if (!ret)
 		backend->sock = old.sock;
-	else if (old.sock && attach(queue, &old))
+	else if (old.sock && (!queue->dev->group || attach(queue, &old)))
 		vhmq_backend_put(old.sock);
 	return ret;
 }
