@@ -177,7 +177,7 @@ static int param_set(const char *text, const struct kernel_param *param)
 	}
 	if (!ret)
 		return 0;
-	pr_err("vhost_net_mq: parameter %s: '%s' is %s\n", param->name,
+	pr_err("parameter %s: '%s' is %s\n", param->name,
 	       text ?: "",
 	       ret == -ERANGE ? "outside its limits" : "not understood");
 	return ret == -ERANGE ? -EINVAL : ret;
