@@ -22,7 +22,7 @@ static struct miscdevice vloop_misc;
  * @dev: the device, NULL before; set once, with release semantics
  */
 struct vloop_file {
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	struct vloop_dev *dev;
 };
 

@@ -90,7 +90,7 @@ struct vloop_queue {
 	/* an interrupt for the driver */
 	struct task_struct __rcu *task;
 	unsigned long pending;
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	struct virtqueue *vq;
 	struct task_struct *stopped;
 
@@ -134,7 +134,7 @@ struct vloop_dev {
 	struct virtio_device vdev;
 	struct kref ref;
 
-	spinlock_t lock;
+	spinlock_t lock;	/* see above */
 	struct list_head events;
 	struct list_head sent;
 	wait_queue_head_t wait;
