@@ -52,20 +52,17 @@ for file in $mq/cpulist "$group/cpulist" "$group/worker0/cpulist"; do
 done
 
 # What is read can be written back, without and with the newline.
-# shellcheck disable=SC2044 # names without blanks
-for file in $(find $mq -type f -perm -200); do
+find $mq -type f -perm -200 >"$work/files"
+while read -r file; do
 	value=$(cat "$file")
 	takes "$file" "$value"
 	printf %s "$value" >"$work/value"
 	[ ! -s "$work/value" ] || cat "$work/value" >"$file"
 	is "$file" "$value"
-done
+done <"$work/files"
 
 # The rest cannot be written.
-# shellcheck disable=SC2044 # names without blanks
-for file in $(find $mq -type f ! -perm -200); do
-	[ "$(stat -c %a "$file")" = 444 ] || fail "mode of $file"
-done
+[ -z "$(find $mq -type f ! -perm -200 ! -perm 444)" ] || fail "a mode is not 444"
 pairs tx 0 >/dev/null
 pairs tx 1 >/dev/null
 pairs_end
