@@ -13,7 +13,7 @@ version := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"$$/\1/p' dkms.conf)
 all_kernels := 6.1 6.12 uml-smp 7.3
 
 .PHONY: help modules modules-all modules_install dkms-install dkms-uninstall \
-	check checkpatch sparse shellcheck unit test demo bench lab clean
+	check checkpatch sparse shellcheck unit test test-all demo bench lab clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z_-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
@@ -56,7 +56,10 @@ shellcheck: ## shellcheck over all scripts
 unit: ## the tests that run in user space
 	@test/run --kernel none unit
 
-test: ## all tests; fetches kernels, under half an hour
+test: ## all tests, in user space, on 6.1 and in the user-mode kernel
+	@test/run --kernel none --kernel uml-smp --kernel 6.1
+
+test-all: ## the same on every kernel of the lab, the one with all checkers included
 	@test/run
 
 demo: ## shows in a virtual machine what the modules do
