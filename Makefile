@@ -56,10 +56,10 @@ shellcheck: ## shellcheck over all scripts
 unit: ## the tests that run in user space
 	@test/run --kernel none unit
 
-test: ## all tests, in user space, on 6.1 and in the user-mode kernel
-	@test/run --kernel none --kernel uml-smp --kernel 6.1
+test: ## the tests in user space, builds for every kernel, and all cases in the user-mode kernel
+	@test/run --kernel none --kernel uml-smp
 
-test-all: ## the same on every kernel of the lab, the one with all checkers included
+test-all: ## all cases on every kernel of the lab, the one with all checkers included
 	@test/run
 
 demo: ## shows in a virtual machine what the modules do

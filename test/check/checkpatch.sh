@@ -9,8 +9,6 @@ tree=$(test/lab/kernel uml-smp)/build
 
 # What only makes sense for a patch to the kernel's own tree, and an allocator that 6.1 lacks.
 ignore=FILE_PATH_CHANGES,CONFIG_DESCRIPTION,LINUX_VERSION_CODE,SPDX_LICENSE_TAG,ALLOC_WITH_SIZEOF
-# LINUX_VERSION_CODE is a name in capitals, and no constant.
-ignore=$ignore,CONSTANT_COMPARISON
 # What is said of the macros that make tables of counters and attributes.
 ignore=$ignore,MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE,COMPLEX_MACRO,TRAILING_SEMICOLON
 ignore=$ignore,MULTISTATEMENT_MACRO_USE_DO_WHILE
