@@ -4,7 +4,7 @@
  * tells whose CPU time that took, as one line of name=value:
  *
  *	vhost_ns	threads named vhost-*: the host's side
- *	guest_irq_ns	threads named vloop*: what a virtual CPU does in interrupts
+ *	guest_irq_ns	threads named vloop* (what a virtual CPU does in interrupts) and napi/eth0-*
  *	softirq_ns	ksoftirqd, either side
  *	guest_app_ns	other threads in network namespace vm
  *	host_app_ns	other threads in network namespace host
@@ -132,7 +132,7 @@ static bool side_of(pid_t pid, const char *comm, enum side *side)
 
 	if (!strncmp(comm, "vhost-", 6)) {
 		*side = VHOST;
-	} else if (!strncmp(comm, "vloop", 5)) {
+	} else if (!strncmp(comm, "vloop", 5) || !strncmp(comm, "napi/eth0-", 10)) {
 		*side = GUEST_IRQ;
 	} else if (!strncmp(comm, "ksoftirqd/", 10)) {
 		*side = SOFTIRQ;
