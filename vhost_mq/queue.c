@@ -172,8 +172,6 @@ void vhmq_ring_fail(struct vhmq_ring *ring, const char *format, ...)
 		return;
 	ring->broken = true;
 	vhmq_count(&queue->stats, ring_errors);
-	if (queue->err)
-		vhmq_eventfd_signal(queue->err);
 
 	va_start(args, format);
 	text.va = &args;
@@ -181,4 +179,8 @@ void vhmq_ring_fail(struct vhmq_ring *ring, const char *format, ...)
 			    queue->pool ? queue->pool->owner.pid : 0,
 			    queue->is_tx ? "transmit" : "receive", queue->index, &text);
 	va_end(args);
+
+	/* Last: who is woken by it finds the reason in the log. */
+	if (queue->err)
+		vhmq_eventfd_signal(queue->err);
 }
