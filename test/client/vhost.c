@@ -360,15 +360,20 @@ bool wait_event(int fd, int ms)
 	return read(fd, &count, sizeof(count)) == sizeof(count);
 }
 
-bool ring_wait(struct ring *ring, int ms)
+bool ring_arm(struct ring *ring)
 {
 	uint16_t *event = (uint16_t *)&ring->avail->ring[ring->num];
 
+	*event = ring->next_used;
+	ring->avail->flags = 0;
+	mb();
+	return __atomic_load_n(&ring->used->idx, __ATOMIC_ACQUIRE) == ring->next_used;
+}
+
+bool ring_wait(struct ring *ring, int ms)
+{
 	for (;;) {
-		*event = ring->next_used;
-		ring->avail->flags = 0;
-		mb();
-		if (__atomic_load_n(&ring->used->idx, __ATOMIC_ACQUIRE) != ring->next_used)
+		if (!ring_arm(ring))
 			return true;
 		if (!wait_event(ring->call, ms))
 			return __atomic_load_n(&ring->used->idx, __ATOMIC_ACQUIRE) !=
