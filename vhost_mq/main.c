@@ -26,7 +26,7 @@ module_param_named(max_mem_regions, vhmq_max_mem_regions, ushort, 0444);
 MODULE_PARM_DESC(max_mem_regions, "Most regions in a memory table (default 64)");
 
 bool vhmq_fork_from_owner_default = VHMQ_CAN_FORK_FROM_OWNER;
-#ifdef VHMQ_HAVE_VHOST_TASK
+#if VHMQ_CAN_FORK_FROM_OWNER
 module_param_named(fork_from_owner_default, vhmq_fork_from_owner_default, bool, 0444);
 MODULE_PARM_DESC(fork_from_owner_default,
 		 "Worker threads belong to the owner; else to the kernel (default Y)");

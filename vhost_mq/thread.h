@@ -5,8 +5,6 @@
 #ifndef VHMQ_THREAD_H
 #define VHMQ_THREAD_H
 
-#include "compat/thread.h"
-
 struct task_struct;
 struct vhmq_pool;
 struct vhmq_worker;

@@ -34,6 +34,7 @@
  * Lock order
  *	device->mutex > vhmq_groups_lock > group->tree > group->lock >
  *	pool->lock > queue->mutex
+ *	vhmq_defaults_lock comes after group->lock.
  *	A sysfs handler takes group->lock and below, because removing an attribute
  *	waits for its handlers: those of the group and its queues under
  *	vhmq_groups_lock, those of its workers under group->tree, which the
@@ -72,6 +73,7 @@
 #include <net/xdp.h>
 
 #include "memory.h"
+#include "compat/thread.h"
 #include "ring_split.h"
 #include "steer.h"
 #include "work.h"
@@ -473,12 +475,6 @@ struct vhmq_backend {
 
 extern const struct file_operations vhmq_fops;
 extern bool vhmq_fork_from_owner_default;	/* module parameter */
-
-#ifdef VHMQ_HAVE_VHOST_TASK
-#define VHMQ_CAN_FORK_FROM_OWNER	true
-#else
-#define VHMQ_CAN_FORK_FROM_OWNER	false
-#endif
 
 /* open */
 int vhmq_vring_init(struct vhmq_queue *queue, struct vhmq_dev *dev, bool is_tx);

@@ -386,7 +386,7 @@ int vhmq_pool_start(struct vhmq_pool *pool, bool fork_from_owner)
 		return -EPERM;
 	pool->owner.task = get_task_struct(current->group_leader);
 	pool->owner.pid = task_tgid_nr(current);
-	pool->owner.fork_from_owner = fork_from_owner && VHMQ_OWNER_THREADS;
+	pool->owner.fork_from_owner = fork_from_owner && VHMQ_CAN_FORK_FROM_OWNER;
 
 	mutex_lock(&pool->lock);
 	ret = vhmq_thread_start(first);

@@ -13,7 +13,7 @@
 
 #include <linux/sched/vhost_task.h>
 
-#define VHMQ_OWNER_THREADS	true
+#define VHMQ_CAN_FORK_FROM_OWNER	1
 
 static inline struct vhost_task *
 vhmq_owner_thread_create(bool (*fn)(void *), void (*killed)(void *), void *arg,
@@ -35,7 +35,7 @@ vhmq_owner_thread_create(bool (*fn)(void *), void (*killed)(void *), void *arg,
 
 struct vhost_task;
 
-#define VHMQ_OWNER_THREADS	false
+#define VHMQ_CAN_FORK_FROM_OWNER	0
 
 static inline struct vhost_task *
 vhmq_owner_thread_create(bool (*fn)(void *), void (*killed)(void *), void *arg,
