@@ -7,11 +7,11 @@
 #include "ring_split.h"
 
 /*
- * Descriptors that one chain may have besides those of the ring: as many as
- * there can be buffers. Without the limit a guest could keep a thread busy with
- * indirect tables of empty descriptors.
+ * Descriptors that one chain may have, in the ring and in tables: as many as there
+ * can be buffers, and as many again. Without the limit a guest could keep a thread
+ * busy with empty descriptors.
  */
-#define VHMQ_CHAIN_EXTRA	UIO_MAXIOV
+#define VHMQ_CHAIN_MAX		(2 * UIO_MAXIOV)
 
 /* Indirect descriptors that are copied at a time. */
 #define VHMQ_TABLE_BATCH	8
@@ -315,7 +315,7 @@ static int walk_table(struct walk *walk, u64 addr, u32 len)
 		int ret;
 
 		if (unlikely(i >= count || ++found > count ||
-			     ++walk->found > ring->num + VHMQ_CHAIN_EXTRA)) {
+			     ++walk->found > VHMQ_CHAIN_MAX)) {
 			vhmq_ring_fail(ring, "Loop detected: last one at %u indirect size %u",
 				       i, count);
 			return -EINVAL;
@@ -373,8 +373,7 @@ static int walk_chain(struct walk *walk, unsigned int head)
 				       ring->num, head);
 			return -EINVAL;
 		}
-		walk->found++;
-		if (unlikely(++found > ring->num)) {
+		if (unlikely(++found > ring->num || ++walk->found > VHMQ_CHAIN_MAX)) {
 			vhmq_ring_fail(ring, "Loop detected: last one at %u vq size %u head %u",
 				       i, ring->num, head);
 			return -EINVAL;
@@ -448,6 +447,7 @@ int vhmq_ring_pop(struct vhmq_ring *ring, struct iovec *iov, unsigned int size,
 	ret = walk_chain(&walk, chain->head);
 	if (unlikely(ret < 0))
 		return ret;
+	chain->cost = walk.found * sizeof(struct vring_desc);
 	ring->next_avail++;
 	return 1;
 }
@@ -479,16 +479,19 @@ static int put_used(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
 		    unsigned int count)
 {
 	unsigned int at = ring->next_used & (ring->num - 1);
-	unsigned int part = min(count, ring->num - at);
 	struct vring_used_elem __user *to = &ring->used->ring[at];
+	unsigned int part;
 
 	if (VHMQ_BY_WORDS && count == 1)
 		return put_user(elems->id, &to->id) ?: put_user(elems->len, &to->len);
-	if (copy_to_user(to, elems, part * sizeof(*elems)))
-		return -EFAULT;
-	if (part < count &&
-	    copy_to_user(&ring->used->ring[0], elems + part, (count - part) * sizeof(*elems)))
-		return -EFAULT;
+	/* More than once round, when the guest has more under way than it may. */
+	for (; count; count -= part) {
+		part = min(count, ring->num - at);
+		if (copy_to_user(&ring->used->ring[at], elems, part * sizeof(*elems)))
+			return -EFAULT;
+		elems += part;
+		at = 0;
+	}
 	return 0;
 }
 
@@ -496,9 +499,10 @@ static int put_used(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
  * vhmq_ring_push() - return chains to the guest (2.7.14)
  * @ring: ring
  * @elems: heads and the bytes written, in the ring's byte order
- * @count: how many, at most the size of the ring
+ * @count: how many
  *
- * Also when the ring has failed since they were popped.
+ * Nothing is written outside the used ring, even if they are more than it holds:
+ * a guest can make entries available again before they are returned. Also when the ring has failed since they were popped.
  *
  * Return: 0, or a negative error and the ring has failed.
  * Context: run; may sleep to fault in memory of the guest.

@@ -62,6 +62,7 @@ struct vhmq_chain {
 	unsigned int head;
 	unsigned int out, in;		/* iovecs */
 	size_t out_len, in_len;		/* bytes */
+	size_t cost;			/* bytes of the descriptors read for it */
 };
 
 void vhmq_ring_reset(struct vhmq_ring *ring);

@@ -163,6 +163,39 @@ static void failed_chain_stays_the_next(void **state)
 	assert_int_equal(failures, 1);
 }
 
+/* A guest may make entries available again that were not returned. */
+static void more_under_way_than_entries_stays_in_the_ring(void **state)
+{
+	struct vhmq_used_elem elems[20];
+	unsigned int i;
+
+	resize(4);
+	desc(0, LOW, 1, 0, 0);
+	for (i = 0; i < ARRAY_SIZE(elems); i++) {
+		offer(0);
+		assert_int_equal(pop(), 1);
+		elems[i].id = vhmq_cpu_to_32(&ring, chain.head);
+		elems[i].len = vhmq_cpu_to_32(&ring, i);
+	}
+	/* The sanitizer looks at what lies behind the ring. */
+	assert_int_equal(push(0, 0), 0);
+	assert_int_equal(vhmq_ring_push(&ring, elems, ARRAY_SIZE(elems)), 0);
+	assert_int_equal(used_idx(), ARRAY_SIZE(elems) + 1);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(le32_to_cpu(ring.used->ring[(i + 1) & 3].len), 16 + i);
+}
+
+static void chain_of_many_empty_fails(void **state)
+{
+	unsigned int i;
+
+	resize(4096);
+	for (i = 0; i < 4096; i++)
+		desc(i, LOW, 0, i < 4095 ? VRING_DESC_F_NEXT : 0, i + 1);
+	offer(0);
+	assert_failed(pop(), "Loop detected");
+}
+
 /* ------------------------------------------------------------------------
  * Faults, and anything
  */
@@ -288,6 +321,8 @@ int main(void)
 		ring_test(out_after_in_fails),
 		ring_test(index_jump_fails),
 		ring_test(index_may_not_go_back),
+		ring_test(more_under_way_than_entries_stays_in_the_ring),
+		ring_test(chain_of_many_empty_fails),
 		ring_test(failed_chain_stays_the_next),
 		ring_test(any_access_may_fault),
 		ring_test(anything_stays_in_memory),
