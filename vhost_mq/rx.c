@@ -26,8 +26,8 @@ struct rx {
 	bool mergeable;
 	bool num_buffers;		/* the header has the field */
 	unsigned int done;		/* to be returned, in scratch->used */
-	unsigned int taken;		/* from the socket, delivered or not */
-	size_t weight;			/* bytes delivered, with headers */
+	unsigned int turns;		/* of the run, for a packet or none */
+	size_t weight;			/* bytes delivered, with headers; descriptors read */
 	unsigned int packets;		/* delivered */
 	size_t bytes;			/* of those, without headers */
 };
@@ -177,6 +177,7 @@ static int pop_chains(struct rx *rx, size_t len, unsigned int *segments)
 			ret = -EINVAL;
 			goto err_unpop;
 		}
+		rx->weight += chain.cost;
 		part = min(len, chain.in_len);
 		used[count].id = vhmq_cpu_to_32(ring, chain.head);
 		used[count].len = vhmq_cpu_to_32(ring, part);
@@ -281,7 +282,6 @@ static bool deliver(struct rx *rx, unsigned int len)
 	if (unlikely(count < 0 && count != -EMSGSIZE))
 		return false;
 
-	rx->taken++;
 	if (unlikely(count < 0)) {
 		drop_packet(rx);
 		return true;
@@ -305,7 +305,11 @@ static void run(struct rx *rx)
 	struct vhmq_queue *queue = rx->queue;
 	bool more = true;
 
-	while (more && rx->taken < VHMQ_WEIGHT_PACKETS && rx->weight < VHMQ_WEIGHT_BYTES) {
+	/*
+	 * Turns are counted, not packets: a guest that never adds enough for one
+	 * is not waited for, however fast it adds.
+	 */
+	while (more && rx->turns++ < VHMQ_WEIGHT_PACKETS && rx->weight < VHMQ_WEIGHT_BYTES) {
 		int len = peek(rx);
 
 		more = len < 0 ? wait_for_socket(rx) : deliver(rx, len);

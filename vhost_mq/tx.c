@@ -16,6 +16,12 @@
 #define FRAME_BIAS		U16_MAX
 #define FRAME_TAIL		SKB_DATA_ALIGN(sizeof(struct skb_shared_info))
 
+/*
+ * Longer than any packet there is. Backends take the length for an int, and one
+ * for which they find no memory would be tried again and again.
+ */
+#define PACKET_MAX		VHMQ_WEIGHT_BYTES
+
 struct tx {
 	struct vhmq_queue *queue;
 	struct vhmq_scratch *scratch;
@@ -25,7 +31,7 @@ struct tx {
 	unsigned int frames;		/* copied, in scratch->xdp */
 	unsigned int done;		/* to be returned, in scratch->used */
 	unsigned int taken;		/* from the guest, sent or not */
-	size_t weight;			/* bytes of those, with headers */
+	size_t weight;			/* bytes of those, with headers; descriptors read */
 	unsigned int packets;		/* sent */
 	size_t bytes;			/* of those, without headers */
 };
@@ -126,7 +132,7 @@ static int mend_header(const struct vhmq_ring *ring, struct virtio_net_hdr *hdr,
  *	frame:	header | room ... | header as copied | packet | ... | shared info
  *		^ VHMQ_FRAME_HEADER                  ^ pad
  *
- * Return: 0, -ENOSPC when it does not fit into a page and nothing was copied,
+ * Return: 0, -ENOSPC when it does not go into a batch and nothing was copied,
  * -ENOMEM, -EINVAL for a bad header, -EFAULT.
  */
 static int add_frame(struct tx *tx, size_t len)
@@ -142,6 +148,9 @@ static int add_frame(struct tx *tx, size_t len)
 
 	if (unlikely(len < hlen))
 		return -EINVAL;
+	/* Refused by the backend, which did not free such a frame of a batch once. */
+	if (unlikely(len - hlen < ETH_HLEN))
+		return -ENOSPC;
 	size = SKB_DATA_ALIGN(pad + len - hlen) + FRAME_TAIL;
 	if (unlikely(size > PAGE_SIZE))
 		return -ENOSPC;
@@ -234,6 +243,11 @@ static int send_chain(struct tx *tx, const struct vhmq_chain *chain)
 	size_t len = chain->out_len - queue->vhost_hlen;
 	int ret = -ENOSPC;
 
+	if (unlikely(len > PACKET_MAX)) {
+		vhmq_count(&queue->stats, drop_length);
+		tx->weight += PACKET_MAX;
+		return 0;
+	}
 	iov_iter_init(&tx->msg.msg_iter, ITER_SOURCE, tx->scratch->iov, chain->out,
 		      chain->out_len);
 	if (unlikely(queue->vhost_hlen))
@@ -319,6 +333,7 @@ static void run(struct tx *tx)
 			vhmq_ring_unpop(ring, 1);
 			break;
 		}
+		tx->weight += chain.cost;
 		stalled = send_chain(tx, &chain);
 		if (unlikely(stalled)) {
 			vhmq_ring_unpop(ring, 1);

@@ -121,7 +121,7 @@ struct vhmq_worker;
 	X(stalls)		/* backend had no room; tried again */	\
 	X(drop_header)		/* header too short or not understood */ \
 	X(drop_backend)		/* the backend refused the packet */	\
-	X(drop_length)		/* larger than what the guest gave */	\
+	X(drop_length)		/* larger than the guest's buffers, or than any */	\
 	X(ring_errors)		/* the ring was broken and stopped */
 
 #define VHMQ_WORKER_COUNTERS(X)						\
