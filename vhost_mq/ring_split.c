@@ -502,7 +502,8 @@ static int put_used(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
  * @count: how many
  *
  * Nothing is written outside the used ring, even if they are more than it holds:
- * a guest can make entries available again before they are returned. Also when the ring has failed since they were popped.
+ * a guest can make entries available again before they are returned. Also when
+ * the ring has failed since they were popped.
  *
  * Return: 0, or a negative error and the ring has failed.
  * Context: run; may sleep to fault in memory of the guest.
