@@ -64,6 +64,7 @@ static void __exit vhmq_exit(void)
 module_exit(vhmq_exit);
 
 MODULE_DESCRIPTION("Host side of virtio networking with few threads for many queues");
+MODULE_VERSION(VMQ_VERSION);
 MODULE_LICENSE("GPL");
 MODULE_ALIAS_MISCDEV(VHOST_NET_MINOR);
 MODULE_ALIAS("devname:vhost-net");

@@ -11,7 +11,7 @@ static void vnmq_get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *inf
 	struct vnmq_priv *priv = netdev_priv(dev);
 
 	strscpy(info->driver, VNMQ_NAME, sizeof(info->driver));
-	strscpy(info->version, VNMQ_VERSION, sizeof(info->version));
+	strscpy(info->version, VMQ_VERSION, sizeof(info->version));
 	strscpy(info->bus_info, virtio_bus_name(priv->vdev), sizeof(info->bus_info));
 }
 

@@ -392,5 +392,5 @@ module_exit(vnmq_module_exit);
 
 MODULE_DESCRIPTION("Virtio network driver with many queues");
 MODULE_AUTHOR("The virtio_net_mq authors");
-MODULE_VERSION(VNMQ_VERSION);
+MODULE_VERSION(VMQ_VERSION);
 MODULE_LICENSE("GPL");

@@ -78,7 +78,6 @@
 #include <linux/workqueue.h>
 
 #define VNMQ_NAME		"virtio_net"	/* driver name that tools look for */
-#define VNMQ_VERSION		"0.1.0"
 
 /* Frame without offloads that a buffer must hold: MTU 1500 and a VLAN tag. */
 #define VNMQ_GOOD_FRAME		(ETH_HLEN + VLAN_HLEN + ETH_DATA_LEN)

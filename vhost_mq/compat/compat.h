@@ -12,8 +12,13 @@
 
 #include <linux/eventfd.h>
 #include <linux/if_tun.h>
+#include <linux/version.h>
 #include <linux/vhost.h>
 #include <linux/virtio_config.h>
+
+#if KERNEL_VERSION(6, 1, 0) > LINUX_VERSION_CODE
+#error "vhost_net_mq needs Linux 6.1 or newer"
+#endif
 
 /* 6.8 */
 static inline void vhmq_eventfd_signal(struct eventfd_ctx *ctx)
