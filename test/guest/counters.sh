@@ -47,10 +47,10 @@ for name in tx_packets rx_bytes; do
 	low=$(counter $name)
 	total=$(vm cat /sys/class/net/eth0/statistics/$name)
 	high=$(counter $name)
-	[ "$low" -le "$total" ] && [ "$total" -le "$high" ] || {
+	if [ "$total" -lt "$low" ] || [ "$total" -gt "$high" ]; then
 		echo "$name: $total is not between $low and $high"
 		exit 1
-	}
+	fi
 done
 [ "$(vm cat /sys/class/net/eth0/queues/rx-1/virtio_net/mergeable_rx_buffer_size)" -ge 1536 ]
 vm ethtool -i eth0 | grep -qx 'driver: virtio_net'
