@@ -11,7 +11,8 @@
 #include "vhost_mq.h"
 
 #define VHMQ_FEATURES \
-	(BIT_ULL(VIRTIO_NET_F_MRG_RXBUF) | \
+	(BIT_ULL(VHOST_F_LOG_ALL) | \
+	 BIT_ULL(VIRTIO_NET_F_MRG_RXBUF) | \
 	 BIT_ULL(VIRTIO_F_NOTIFY_ON_EMPTY) | \
 	 BIT_ULL(VIRTIO_F_ANY_LAYOUT) |	/* also VHOST_NET_F_VIRTIO_NET_HDR */ \
 	 BIT_ULL(VIRTIO_RING_F_INDIRECT_DESC) | \
@@ -67,6 +68,10 @@ static void reset_device(struct vhmq_dev *dev)
 	vhmq_mem_put(dev->mem);
 	dev->mem = NULL;
 	dev->acked_features = 0;
+	dev->log_base = NULL;
+	if (dev->log)
+		eventfd_ctx_put(dev->log);
+	dev->log = NULL;
 	dev->fork_from_owner = vhmq_fork_from_owner_default;
 	if (dev->mm)
 		mmdrop(dev->mm);
@@ -141,19 +146,39 @@ static long get_fork_from_owner(struct vhmq_dev *dev, u8 __user *arg)
  * Features
  */
 
+/* A ring without backend is checked when it gets one. */
+static bool log_ok(const struct vhmq_dev *dev, const u8 __user *base,
+		   const struct vhmq_mem *mem, u64 features)
+{
+	unsigned int i;
+
+	for (i = 0; i < VHMQ_NR_QUEUES; i++) {
+		if (dev->queues[i].sock &&
+		    !vhmq_vring_log_ok(&dev->queues[i], base, mem, features))
+			return false;
+	}
+	return true;
+}
+
 static long set_features(struct vhmq_dev *dev, u64 features)
 {
 	unsigned int i;
+	long ret = 0;
 
 	if (features & ~VHMQ_FEATURES)
 		return -EOPNOTSUPP;
 
 	mutex_lock(&dev->mutex);
-	dev->acked_features = features;
-	for (i = 0; i < VHMQ_NR_QUEUES; i++)
-		vhmq_vring_set_features(&dev->queues[i], features);
+	if (features & BIT_ULL(VHOST_F_LOG_ALL) &&
+	    !log_ok(dev, dev->log_base, dev->mem, features)) {
+		ret = -EFAULT;
+	} else {
+		dev->acked_features = features;
+		for (i = 0; i < VHMQ_NR_QUEUES; i++)
+			vhmq_vring_set_features(&dev->queues[i], features);
+	}
 	mutex_unlock(&dev->mutex);
-	return 0;
+	return ret;
 }
 
 /* A count of words, and so many words: those past the first are 0 or refused. */
@@ -206,40 +231,61 @@ static long set_mem_table(struct vhmq_dev *dev, const struct vhost_memory __user
 
 	/* A ring without backend is checked when it gets one. */
 	for (i = 0; i < VHMQ_NR_QUEUES; i++) {
-		if (dev->queues[i].sock && !vhmq_mem_access_ok(mem)) {
-			vhmq_mem_put(mem);
-			return -EFAULT;
-		}
+		if (dev->queues[i].sock && !vhmq_mem_access_ok(mem))
+			goto err_put;
 	}
+	if (!log_ok(dev, dev->log_base, mem, dev->acked_features))
+		goto err_put;
 	for (i = 0; i < VHMQ_NR_QUEUES; i++)
 		vhmq_vring_set_mem(&dev->queues[i], mem);
 	vhmq_mem_put(dev->mem);
 	dev->mem = mem;
 	return 0;
+
+err_put:
+	vhmq_mem_put(mem);
+	return -EFAULT;
 }
 
-/* Nothing is logged as long as VHOST_F_LOG_ALL is not offered; checked as if. */
-static long set_log_base(const u64 __user *arg)
+static void set_log(struct vhmq_dev *dev, u8 __user *base, struct eventfd_ctx *log)
 {
-	u64 base;
+	unsigned int i;
 
-	if (copy_from_user(&base, arg, sizeof(base)) || (unsigned long)base != base)
+	for (i = 0; i < VHMQ_NR_QUEUES; i++)
+		vhmq_vring_set_log(&dev->queues[i], base, log);
+	dev->log_base = base;
+	dev->log = log;
+}
+
+static long set_log_base(struct vhmq_dev *dev, const u64 __user *arg)
+{
+	u64 value;
+	u8 __user *base;
+
+	if (copy_from_user(&value, arg, sizeof(value)) || (unsigned long)value != value)
 		return -EFAULT;
+	base = (u8 __user *)(unsigned long)value;
+	if (!log_ok(dev, base, dev->mem, dev->acked_features))
+		return -EFAULT;
+	set_log(dev, base, dev->log);
 	return 0;
 }
 
-static long set_log_fd(const int __user *arg)
+static long set_log_fd(struct vhmq_dev *dev, const int __user *arg)
 {
-	struct eventfd_ctx *ctx;
-	int fd, ret;
+	struct eventfd_ctx *old = dev->log, *log = NULL;
+	int fd;
 
-	ret = get_user(fd, arg);
-	if (ret || fd == VHOST_FILE_UNBIND)
-		return ret;
-	ctx = eventfd_ctx_fdget(fd);
-	if (IS_ERR(ctx))
-		return PTR_ERR(ctx);
-	eventfd_ctx_put(ctx);
+	if (get_user(fd, arg))
+		return -EFAULT;
+	if (fd != VHOST_FILE_UNBIND) {
+		log = eventfd_ctx_fdget(fd);
+		if (IS_ERR(log))
+			return PTR_ERR(log);
+	}
+	set_log(dev, dev->log_base, log);
+	if (old)
+		eventfd_ctx_put(old);
 	return 0;
 }
 
@@ -289,9 +335,9 @@ static long owner_ioctl(struct vhmq_dev *dev, unsigned int cmd, void __user *arg
 	case VHOST_SET_MEM_TABLE:
 		return set_mem_table(dev, arg);
 	case VHOST_SET_LOG_BASE:
-		return set_log_base(arg);
+		return set_log_base(dev, arg);
 	case VHOST_SET_LOG_FD:
-		return set_log_fd(arg);
+		return set_log_fd(dev, arg);
 	default:
 		return vhmq_vring_ioctl(dev, cmd, arg);
 	}

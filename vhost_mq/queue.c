@@ -162,6 +162,23 @@ void vhmq_queue_complete(struct vhmq_queue *queue, const struct vhmq_used_elem *
 		call_guest(queue);
 }
 
+/**
+ * vhmq_queue_tell_log() - the owner hears of its dirty log
+ * @queue: queue
+ *
+ * Nothing happens unless something was marked since the last time.
+ *
+ * Context: ioctl or run, queue->mutex.
+ */
+void vhmq_queue_tell_log(struct vhmq_queue *queue)
+{
+	if (likely(!queue->ring.logged))
+		return;
+	queue->ring.logged = false;
+	if (queue->log)
+		vhmq_eventfd_signal(queue->log);
+}
+
 void vhmq_ring_fail(struct vhmq_ring *ring, const char *format, ...)
 {
 	struct vhmq_queue *queue = container_of(ring, struct vhmq_queue, ring);

@@ -46,6 +46,27 @@ static inline __virtio16 __user *avail_event(const struct vhmq_ring *ring)
 	return (__virtio16 __user *)&ring->used->ring[ring->num];
 }
 
+/*
+ * For the owner's dirty log: @len bytes at @at of the used ring were written. A
+ * log that cannot be written fails the ring, so that no page is left behind.
+ */
+static inline int log_used(struct vhmq_ring *ring, const void __user *at, size_t len)
+{
+	size_t offset = (const u8 __user *)at - (const u8 __user *)ring->used;
+
+	if (likely(!ring->log_used))
+		return 0;
+	ring->logged = true;
+	return vhmq_log_mark(ring->log_base, ring->log_addr + offset, len);
+}
+
+static inline int put_flags(struct vhmq_ring *ring, u16 flags)
+{
+	__virtio16 __user *at = &ring->used->flags;
+
+	return put_user(vhmq_cpu_to_16(ring, flags), at) ?: log_used(ring, at, sizeof(*at));
+}
+
 /**
  * vhmq_ring_avail_size() - bytes of the avail ring
  * @num: size of the ring
@@ -98,7 +119,8 @@ void vhmq_ring_mend(struct vhmq_ring *ring)
  * vhmq_ring_start() - begin to serve a ring
  * @ring: ring with its addresses, size, base and features set
  *
- * Return: 0, or -EFAULT when the used ring cannot be read or written.
+ * Return: 0, or -EFAULT when the used ring cannot be read or written, or the log
+ * not written.
  * Context: ioctl of the owner.
  */
 int vhmq_ring_start(struct vhmq_ring *ring)
@@ -108,8 +130,7 @@ int vhmq_ring_start(struct vhmq_ring *ring)
 	vhmq_ring_mend(ring);
 	ring->kick_off = false;
 	ring->called_valid = false;
-	if (put_user(vhmq_cpu_to_16(ring, 0), &ring->used->flags) ||
-	    get_user(idx, &ring->used->idx))
+	if (put_flags(ring, 0) || get_user(idx, &ring->used->idx))
 		return -EFAULT;
 	ring->next_used = vhmq_16_to_cpu(ring, idx);
 	return 0;
@@ -483,11 +504,14 @@ static int put_used(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
 	unsigned int part;
 
 	if (VHMQ_BY_WORDS && count == 1)
-		return put_user(elems->id, &to->id) ?: put_user(elems->len, &to->len);
+		return put_user(elems->id, &to->id) ?: put_user(elems->len, &to->len) ?:
+		       log_used(ring, to, sizeof(*to));
 	/* More than once round, when the guest has more under way than it may. */
 	for (; count; count -= part) {
 		part = min(count, ring->num - at);
-		if (copy_to_user(&ring->used->ring[at], elems, part * sizeof(*elems)))
+		to = &ring->used->ring[at];
+		if (copy_to_user(to, elems, part * sizeof(*elems)) ||
+		    log_used(ring, to, part * sizeof(*elems)))
 			return -EFAULT;
 		elems += part;
 		at = 0;
@@ -525,7 +549,8 @@ int vhmq_ring_push(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
 	 */
 	smp_wmb();
 	ring->next_used = new;
-	if (unlikely(put_user(vhmq_cpu_to_16(ring, new), &ring->used->idx))) {
+	if (unlikely(put_user(vhmq_cpu_to_16(ring, new), &ring->used->idx) ||
+		     log_used(ring, &ring->used->idx, sizeof(__virtio16)))) {
 		vhmq_ring_fail(ring, "Failed to increment used idx");
 		return -EFAULT;
 	}
@@ -595,9 +620,10 @@ bool vhmq_ring_enable_kick(struct vhmq_ring *ring)
 		return false;
 	ring->kick_off = false;
 	if (ring->event_idx)
-		ret = put_user(vhmq_cpu_to_16(ring, ring->avail_idx), avail_event(ring));
+		ret = put_user(vhmq_cpu_to_16(ring, ring->avail_idx), avail_event(ring)) ?:
+		      log_used(ring, avail_event(ring), sizeof(__virtio16));
 	else
-		ret = put_user(vhmq_cpu_to_16(ring, 0), &ring->used->flags);
+		ret = put_flags(ring, 0);
 	if (unlikely(ret)) {
 		vhmq_ring_fail(ring, "Failed to enable notification");
 		return false;
@@ -625,7 +651,6 @@ void vhmq_ring_disable_kick(struct vhmq_ring *ring)
 	ring->kick_off = true;
 	if (ring->event_idx)
 		return;
-	if (unlikely(put_user(vhmq_cpu_to_16(ring, VRING_USED_F_NO_NOTIFY),
-			      &ring->used->flags)))
+	if (unlikely(put_flags(ring, VRING_USED_F_NO_NOTIFY)))
 		vhmq_ring_fail(ring, "Failed to disable notification");
 }

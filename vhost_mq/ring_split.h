@@ -19,6 +19,7 @@
 #include <linux/virtio_ring.h>
 
 #include "hooks.h"
+#include "log.h"
 #include "memory.h"
 
 #define VHMQ_RING_BATCH		64
@@ -35,8 +36,12 @@ struct vhmq_ring {
 	bool notify_on_empty;		/* VIRTIO_F_NOTIFY_ON_EMPTY */
 	bool little_endian;		/* VIRTIO_F_VERSION_1, or the host's order */
 	bool broken;
+	bool log_used;			/* VHOST_VRING_F_LOG */
+	u64 log_addr;			/* guest address of the used ring, for the log */
+	u8 __user *log_base;		/* the owner's dirty log */
 
 	/* What the device has done. */
+	bool logged;			/* since the owner was last told */
 	bool kick_off;			/* the guest was told not to kick */
 	bool called_valid;		/* @called means something */
 	u16 next_avail;			/* the entry to pop next */

@@ -234,6 +234,23 @@ static bool write_num_buffers(struct rx *rx, unsigned int segments, unsigned int
 	return write_header(rx, segments, NUM_BUFFERS_OFFSET, &word, sizeof(word));
 }
 
+/* The packet of @len bytes at scratch->iov is written, all of it: for the dirty log. */
+static int log_packet(struct rx *rx, size_t len)
+{
+	struct vhmq_ring *ring = &rx->queue->ring;
+	const struct iovec *iov;
+	size_t part;
+	int ret = 0;
+
+	ring->logged = true;
+	for (iov = rx->scratch->iov; len && !ret; iov++) {
+		part = min(len, iov->iov_len);
+		ret = vhmq_log_mark_written(ring->log_base, ring->mem, iov->iov_base, part);
+		len -= part;
+	}
+	return ret;
+}
+
 /*
  * Receives a packet into @count chains. Return: 0 when they hold it, -EIO when
  * the packet is lost and they are as before, or an error and the ring has failed.
@@ -263,6 +280,11 @@ static int receive(struct rx *rx, size_t len, unsigned int segments, unsigned in
 	}
 	if (likely(rx->num_buffers) && unlikely(!write_num_buffers(rx, segments, count))) {
 		vhmq_ring_fail(&queue->ring, "Failed num_buffers write");
+		return -EFAULT;
+	}
+	if (unlikely(queue->acked_features & BIT_ULL(VHOST_F_LOG_ALL)) &&
+	    log_packet(rx, total)) {
+		vhmq_ring_fail(&queue->ring, "Failed to write the dirty log");
 		return -EFAULT;
 	}
 	return 0;
@@ -348,6 +370,7 @@ void vhmq_rx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch)
 		WRITE_ONCE(queue->sock_wanted, false);
 		vhmq_ring_disable_kick(&queue->ring);
 		run(&rx);
+		vhmq_queue_tell_log(queue);
 	}
 	mutex_unlock(&queue->mutex);
 }

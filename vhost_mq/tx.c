@@ -387,6 +387,7 @@ void vhmq_tx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch)
 		vhmq_ring_disable_kick(&queue->ring);
 		vhmq_poll_stop(&queue->sock_poll);
 		run(&tx);
+		vhmq_queue_tell_log(queue);
 	}
 	mutex_unlock(&queue->mutex);
 }

@@ -8,7 +8,7 @@
  *	device.c  vring.c  group.c  memory.c  one open file; the devices of one NIC
  *	worker.c  thread.c  place.c        threads, and the CPUs that they run on
  *	work.c  steer.c                    work items; which thread serves a queue
- *	tx.c  rx.c  queue.c  backend.c  ring_split.c  the packet path
+ *	tx.c  rx.c  queue.c  backend.c  ring_split.c  log.c  the packet path
  *
  * Objects
  *	device	one open file of /dev/vhost-net: two queues, features, memory,
@@ -208,6 +208,7 @@ struct vhmq_queue {
 	/* Slow path. */
 	struct eventfd_ctx *call;
 	struct eventfd_ctx *err;
+	struct eventfd_ctx *log;	/* the device's: the dirty log has changed */
 	struct file *kick;
 	u32 busyloop_timeout;		/* as set by the owner; kept, not used */
 	struct vhmq_dir *dir;		/* queue<i>, see sysfs.c */
@@ -225,6 +226,8 @@ struct vhmq_dev {
 	struct mm_struct *mm;		/* owner, compared only; NULL: none */
 	struct vhmq_mem *mem;
 	u64 acked_features;
+	u8 __user *log_base;		/* dirty log */
+	struct eventfd_ctx *log;
 	bool fork_from_owner;		/* for vhmq_pool_start() */
 	struct vhmq_queue queues[VHMQ_NR_QUEUES];
 
@@ -352,6 +355,9 @@ void vhmq_poll_unpark(struct vhmq_poll *poll);
 /* used entries to the guest, and an interrupt when it wants one */
 void vhmq_queue_complete(struct vhmq_queue *queue, const struct vhmq_used_elem *elems,
 			 unsigned int count);
+
+/* the owner hears of its dirty log, if anything was marked */
+void vhmq_queue_tell_log(struct vhmq_queue *queue);
 
 /* ioctl: the backend goes; gives it back what was not delivered (rx.c) */
 void vhmq_rx_stop(struct vhmq_queue *queue);
@@ -484,6 +490,9 @@ void vhmq_vring_reset(struct vhmq_queue *queue);
 void vhmq_vring_exit(struct vhmq_queue *queue);
 void vhmq_vring_set_features(struct vhmq_queue *queue, u64 features);
 void vhmq_vring_set_mem(struct vhmq_queue *queue, struct vhmq_mem *mem);
+bool vhmq_vring_log_ok(const struct vhmq_queue *queue, const u8 __user *base,
+		       const struct vhmq_mem *mem, u64 features);
+void vhmq_vring_set_log(struct vhmq_queue *queue, u8 __user *base, struct eventfd_ctx *log);
 int vhmq_vring_set_backend(struct vhmq_queue *queue, struct vhmq_backend *backend);
 long vhmq_vring_ioctl(struct vhmq_dev *dev, unsigned int cmd, void __user *arg);
 

@@ -76,6 +76,7 @@ static int start_ring(struct vhmq_queue *queue)
 	queue->ring.little_endian = queue->acked_features & BIT_ULL(VIRTIO_F_VERSION_1) ||
 				    virtio_legacy_is_little_endian();
 	ret = vhmq_ring_start(&queue->ring);
+	vhmq_queue_tell_log(queue);
 	mutex_unlock(&queue->mutex);
 	return ret;
 }
@@ -149,6 +150,7 @@ void vhmq_vring_reset(struct vhmq_queue *queue)
 	queue->kick = NULL;
 	queue->call = NULL;
 	queue->err = NULL;
+	queue->log = NULL;
 	mutex_unlock(&queue->mutex);
 }
 
@@ -180,6 +182,12 @@ void vhmq_vring_set_features(struct vhmq_queue *queue, u64 features)
 	mutex_unlock(&queue->mutex);
 }
 
+static bool used_log_ok(const struct vhmq_ring *ring, const u8 __user *base, u64 addr)
+{
+	return vhmq_log_range_ok(base, addr, addr +
+				 vhmq_ring_used_size(ring->num, ring->event_idx) - 1);
+}
+
 /* The ring may be whole again. Under queue->mutex. */
 static void mend(struct vhmq_queue *queue)
 {
@@ -204,6 +212,42 @@ void vhmq_vring_set_mem(struct vhmq_queue *queue, struct vhmq_mem *mem)
 	queue->mem = vhmq_mem_get(mem);
 	queue->ring.mem = mem;
 	mend(queue);
+	mutex_unlock(&queue->mutex);
+}
+
+/**
+ * vhmq_vring_log_ok() - can all that a queue writes be logged?
+ * @queue: queue
+ * @base: the owner's dirty log
+ * @mem: memory table
+ * @features: with VHOST_F_LOG_ALL, buffers are logged too
+ *
+ * Return: false when the log does not lie in the owner's address space.
+ * Context: ioctl, device->mutex.
+ */
+bool vhmq_vring_log_ok(const struct vhmq_queue *queue, const u8 __user *base,
+		       const struct vhmq_mem *mem, u64 features)
+{
+	const struct vhmq_ring *ring = &queue->ring;
+
+	if (features & BIT_ULL(VHOST_F_LOG_ALL) && !vhmq_log_mem_ok(base, mem))
+		return false;
+	return !ring->log_used || used_log_ok(ring, base, ring->log_addr);
+}
+
+/**
+ * vhmq_vring_set_log() - where the dirty log of the device is, and who hears of it
+ * @queue: queue; a run that is on ends before
+ * @base: bitmap
+ * @log: eventfd of the device, or NULL
+ *
+ * Context: ioctl, device->mutex.
+ */
+void vhmq_vring_set_log(struct vhmq_queue *queue, u8 __user *base, struct eventfd_ctx *log)
+{
+	mutex_lock(&queue->mutex);
+	queue->ring.log_base = base;
+	queue->log = log;
 	mutex_unlock(&queue->mutex);
 }
 
@@ -238,7 +282,7 @@ static int join(struct vhmq_queue *queue, const struct vhmq_backend *backend)
  * @backend: what vhmq_backend_get() gave, an error included, or no socket. Takes the
  *	socket over when it succeeds, and leaves there what is to be put.
  *
- * Return: 0, -EFAULT when the ring or the memory cannot be accessed, -EINVAL when
+ * Return: 0, -EFAULT when ring, memory or log cannot be accessed, -EINVAL when
  * the socket is in error, the error in @backend, or of joining a group. After
  * an error the old backend is in place, unless that could not be started either.
  * Taking a backend away does not fail.
@@ -255,7 +299,8 @@ int vhmq_vring_set_backend(struct vhmq_queue *queue, struct vhmq_backend *backen
 		return 0;
 	}
 	if (!vhmq_mem_access_ok(queue->mem) ||
-	    !rings_ok(ring, ring->desc, ring->avail, ring->used))
+	    !rings_ok(ring, ring->desc, ring->avail, ring->used) ||
+	    !vhmq_vring_log_ok(queue, ring->log_base, queue->mem, queue->acked_features))
 		return -EFAULT;
 	if (IS_ERR(backend->sock))
 		return PTR_ERR(backend->sock);
@@ -316,12 +361,13 @@ static long set_addr(struct vhmq_queue *queue, const struct vhost_vring_addr __u
 	struct vhmq_ring *ring = &queue->ring;
 	struct vhost_vring_addr addr;
 	void __user *desc, *avail, *used;
+	bool log;
 
 	if (copy_from_user(&addr, arg, sizeof(addr)))
 		return -EFAULT;
-	/* VHOST_VRING_F_LOG included: without a dirty log none is promised. */
-	if (addr.flags)
+	if (addr.flags & ~BIT(VHOST_VRING_F_LOG))
 		return -EOPNOTSUPP;
+	log = addr.flags & BIT(VHOST_VRING_F_LOG);
 	desc = (void __user *)(unsigned long)addr.desc_user_addr;
 	avail = (void __user *)(unsigned long)addr.avail_user_addr;
 	used = (void __user *)(unsigned long)addr.used_user_addr;
@@ -334,12 +380,15 @@ static long set_addr(struct vhmq_queue *queue, const struct vhost_vring_addr __u
 	    !IS_ALIGNED(addr.log_guest_addr, VRING_USED_ALIGN_SIZE))
 		return -EINVAL;
 	/* Without backend the size may be still to come: checked with it. */
-	if (queue->sock && !rings_ok(ring, desc, avail, used))
+	if (queue->sock && (!rings_ok(ring, desc, avail, used) ||
+			    (log && !used_log_ok(ring, ring->log_base, addr.log_guest_addr))))
 		return -EINVAL;
 
 	ring->desc = desc;
 	ring->avail = avail;
 	ring->used = used;
+	ring->log_used = log;
+	ring->log_addr = addr.log_guest_addr;
 	mend(queue);
 	return 0;
 }

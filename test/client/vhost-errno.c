@@ -231,6 +231,54 @@ static void ring_events(struct client *client, int tap)
 	close(null);
 }
 
+static void log_at(struct client *client, const char *what, uint64_t base)
+{
+	char name[100];
+
+	snprintf(name, sizeof(name), "VHOST_SET_LOG_BASE %s", what);
+	one(client, name, VHOST_SET_LOG_BASE, &base);
+}
+
+/* The last 64 KiB that a program can have; the bits of the rings are behind them. */
+#define TOP_OF_MEMORY	(BIT(47) - 0x10000)
+
+static void dirty_log(struct client *client)
+{
+	static const uint64_t with[] = { VERSION_1, VERSION_1 | BIT(VHOST_F_LOG_ALL) };
+	struct ring *ring = &client->rings[TX];
+	struct vhost_vring_addr addr = {
+		.index = TX,
+		.flags = BIT(VHOST_VRING_F_LOG),
+		.desc_user_addr = (uintptr_t)ring->desc,
+		.avail_user_addr = (uintptr_t)ring->avail,
+		.used_user_addr = (uintptr_t)ring->used,
+	};
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		log_at(client, "0", 0);
+		one(client, i ? "VHOST_F_LOG_ALL" : "no VHOST_F_LOG_ALL", VHOST_SET_FEATURES,
+		    &with[i]);
+		log_at(client, "of the client", (uintptr_t)client->mem);
+		log_at(client, "odd", (uintptr_t)client->mem + 3);
+		log_at(client, "of the kernel", 1ULL << 63);
+		log_at(client, "at the top", TOP_OF_MEMORY);
+		one(client, "VHOST_F_LOG_ALL", VHOST_SET_FEATURES, &with[1]);
+		set_mem(client);
+		one(client, "VHOST_SET_VRING_ADDR with a log", VHOST_SET_VRING_ADDR, &addr);
+		addr.log_guest_addr = 1ULL << 63;
+		one(client, "VHOST_SET_VRING_ADDR with a far log", VHOST_SET_VRING_ADDR, &addr);
+		addr.log_guest_addr = 0;
+		addr.flags = 0;
+		one(client, "VHOST_SET_VRING_ADDR without a log", VHOST_SET_VRING_ADDR, &addr);
+		addr.flags = BIT(VHOST_VRING_F_LOG);
+	}
+	log_at(client, "0", 0);
+	addr.flags = 0;
+	one(client, "VHOST_SET_VRING_ADDR without a log", VHOST_SET_VRING_ADDR, &addr);
+	one(client, "no VHOST_F_LOG_ALL", VHOST_SET_FEATURES, &with[0]);
+}
+
 static void others(struct client *client)
 {
 	uint64_t base = (uintptr_t)client->mem, wrong = 1ULL << 63;
@@ -291,6 +339,7 @@ static void everything(struct client *client, int tap)
 	ring_states(client);
 	ring_addresses(client);
 	ring_events(client, tap);
+	dirty_log(client);
 	others(client);
 	backends(client, tap);
 }

@@ -175,9 +175,10 @@ static void setup_ring(struct ring *ring, unsigned int num)
 	unsigned int i;
 
 	ring->num = num;
-	ring->desc = client_alloc(client, num * sizeof(*ring->desc), 16);
-	ring->avail = client_alloc(client, 6 + num * 2, 2);
-	ring->used = client_alloc(client, 6 + num * sizeof(struct vring_used_elem), 4);
+	/* Pages that only one side writes. */
+	ring->desc = client_alloc(client, num * sizeof(*ring->desc), 4096);
+	ring->avail = client_alloc(client, 6 + num * 2, 4096);
+	ring->used = client_alloc(client, 6 + num * sizeof(struct vring_used_elem), 4096);
 	for (i = 0; i < num; i++)
 		ring->desc[i].next = i + 1;
 	ring->free = 0;

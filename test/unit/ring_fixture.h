@@ -45,6 +45,19 @@ void vhmq_ring_fail(struct vhmq_ring *r, const char *format, ...)
 	va_end(args);
 }
 
+/* The part of the guest's memory that was logged last, and how often. */
+static u64 logged_addr, logged_len;
+static unsigned int logged;
+static int log_result;
+
+int vhmq_log_mark(u8 __user *base, u64 addr, u64 len)
+{
+	logged_addr = addr;
+	logged_len = len;
+	logged++;
+	return log_result;
+}
+
 static inline void add_region(u64 start, u64 len, void *addr)
 {
 	struct vhmq_region *region = &mem->regions[mem->nr++];
@@ -93,6 +106,8 @@ static inline int setup(void **state)
 	vhmq_mem_sort(mem);
 	failures = 0;
 	failure[0] = '\0';
+	logged = 0;
+	log_result = 0;
 	unit_user_fault = NULL;
 	setup_ring(8);
 	return 0;

@@ -311,6 +311,46 @@ static void used_entries_go_together(void **state)
 	}
 }
 
+static bool logged_is(size_t offset, size_t len)
+{
+	return logged_addr == 0x5000 + offset && logged_len == len;
+}
+
+static void used_ring_is_logged_at_its_own_address(void **state)
+{
+	struct vhmq_used_elem elems[3] = {};
+
+	ring.num = 4;
+	push(0, 0);
+	assert_int_equal(logged, 0);
+
+	ring.log_used = true;
+	ring.log_addr = 0x5000;
+	/* Entries 1 and 2, the index; entries 3 and 0, the index. */
+	vhmq_ring_push(&ring, elems, 2);
+	assert_int_equal(logged, 2);
+	assert_true(logged_is(offsetof(struct vring_used, idx), 2));
+	vhmq_ring_push(&ring, elems, 2);
+	assert_int_equal(logged, 5);
+
+	vhmq_ring_enable_kick(&ring);
+	assert_true(logged_is(offsetof(struct vring_used, flags), 2));
+	ring.event_idx = true;
+	vhmq_ring_disable_kick(&ring);
+	vhmq_ring_enable_kick(&ring);
+	assert_true(logged_is(vhmq_ring_used_size(4, false), 2));
+	assert_int_equal(failures, 0);
+	assert_true(ring.logged);
+}
+
+static void log_that_cannot_be_written_fails(void **state)
+{
+	ring.log_used = true;
+	log_result = -EFAULT;
+	assert_int_equal(push(0, 0), -EFAULT);
+	assert_failed(-EFAULT, "Failed to write used");
+}
+
 static void flag_suppresses_interrupts(void **state)
 {
 	push(0, 0);
@@ -426,6 +466,8 @@ int main(void)
 		ring_test(table_may_cross_regions),
 		ring_test(table_may_follow_buffers),
 		ring_test(used_entries_go_together),
+		ring_test(used_ring_is_logged_at_its_own_address),
+		ring_test(log_that_cannot_be_written_fails),
 		ring_test(flag_suppresses_interrupts),
 		ring_test(empty_ring_interrupts_in_spite_of_it),
 		ring_test(event_index_says_when_to_interrupt),
