@@ -6,6 +6,8 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
+#define CREATE_TRACE_POINTS
+#include "trace.h"
 #include "vhost_mq.h"
 
 module_param_cb(window_jiffies, &vhmq_knob_param, (void *)VHMQ_KNOB_WINDOW, 0444);

@@ -6,6 +6,7 @@
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
 
+#include "trace.h"
 #include "vhost_mq.h"
 
 /*
@@ -22,6 +23,7 @@ static int wake(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key
 
 	if (poll == &queue->kick_poll) {
 		atomic_long_inc(&queue->kicks);
+		trace_vhmq_kick(queue);
 	} else {
 		/*
 		 * The socket's state was changed before this is read: wake-ups
@@ -33,6 +35,7 @@ static int wake(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key
 			return 0;
 		WRITE_ONCE(queue->sock_wanted, false);
 		atomic_long_inc(&queue->socket_wakeups);
+		trace_vhmq_socket(queue);
 	}
 	vhmq_queue_ask(queue);
 	return 0;
@@ -192,6 +195,7 @@ void vhmq_ring_fail(struct vhmq_ring *ring, const char *format, ...)
 
 	va_start(args, format);
 	text.va = &args;
+	trace_vhmq_error(queue, &text);
 	pr_warn_ratelimited("owner %d, %s queue %u stopped: %pV\n",
 			    queue->pool ? queue->pool->owner.pid : 0,
 			    queue->is_tx ? "transmit" : "receive", queue->index, &text);

@@ -13,6 +13,7 @@
 #include <linux/if_vlan.h>
 #include <linux/prefetch.h>
 
+#include "trace.h"
 #include "vhost_mq.h"
 
 /* Of struct virtio_net_hdr_mrg_rxbuf. */
@@ -340,6 +341,7 @@ static void run(struct rx *rx)
 	flush(rx);
 	vhmq_count_add(&queue->stats, packets, rx->packets);
 	vhmq_count_add(&queue->stats, bytes, rx->bytes);
+	trace_vhmq_batch(queue, rx->packets, rx->bytes);
 	if (more) {
 		vhmq_count(&queue->stats, weight_exceeded);
 		vhmq_queue_ask(queue);

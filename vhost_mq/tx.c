@@ -10,6 +10,7 @@
  */
 #include <linux/slab.h>
 
+#include "trace.h"
 #include "vhost_mq.h"
 
 #define FRAME_PAGE_ORDER	get_order(32768)
@@ -348,6 +349,7 @@ static void run(struct tx *tx)
 	flush(tx);
 	vhmq_count_add(&queue->stats, packets, tx->packets);
 	vhmq_count_add(&queue->stats, bytes, tx->bytes);
+	trace_vhmq_batch(queue, tx->packets, tx->bytes);
 	if (unlikely(stalled)) {
 		/*
 		 * Until the socket can be written; asks at once if it can, or if

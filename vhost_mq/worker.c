@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 
 #include "thread.h"
+#include "trace.h"
 #include "vhost_mq.h"
 
 /* A thread that could not be started is not tried again for so long. */
@@ -66,6 +67,7 @@ static void queue_push(struct vhmq_pool *pool, struct vhmq_queue *queue)
 		pool_want(pool, k, worker);
 		worker = pool->workers[0];
 	}
+	trace_vhmq_steer(queue, pool, worker->k);
 	vhmq_inbox_give(&worker->inbox, &queue->work);
 }
 
@@ -205,6 +207,7 @@ bool vhmq_worker_pass(struct vhmq_worker *worker)
 	if (worker->slept) {
 		worker->slept = false;
 		vhmq_count(&worker->stats, wakeups);
+		trace_vhmq_wakeup(worker);
 	}
 	llist_for_each_entry_safe(work, next, works, node) {
 		worker_run(worker, work);
