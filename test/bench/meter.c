@@ -12,7 +12,8 @@
  *	wall_ns		time
  *	vhost_wakeups	times that a vhost thread went to sleep
  *	vhost_preempts	times that one was preempted
- *	vhost_threads	vhost threads that ran
+ *	vhost_threads	vhost threads with a twentieth of that at least
+ *	vhost_busiest	the greatest share of that which one of them has, 0 to 1
  *
  * A thread's time is what the scheduler booked: /proc/<pid>/schedstat, or /proc/<pid>/sched
  * where a kernel has no schedstat. Exits with COMMAND's status.
@@ -201,7 +202,7 @@ static const struct thread *find(const struct snapshot *s, pid_t tid)
 static void report(FILE *out, const struct snapshot *a, const struct snapshot *b,
 		   const struct rusage *usage)
 {
-	uint64_t ns[SIDES] = { 0 }, wakeups = 0, preempts = 0, ran = 0, command;
+	uint64_t ns[SIDES] = { 0 }, wakeups = 0, preempts = 0, threads = 0, most = 0, slept, command;
 	const struct thread *old, *new;
 	struct thread none = { 0 };
 	size_t i;
@@ -214,7 +215,16 @@ static void report(FILE *out, const struct snapshot *a, const struct snapshot *b
 			continue;
 		wakeups += new->voluntary - old->voluntary;
 		preempts += new->involuntary - old->involuntary;
-		ran += new->voluntary != old->voluntary || new->ns != old->ns;
+	}
+	for (i = 0; i < b->count; i++) {
+		new = &b->threads[i];
+		if (new->side != VHOST)
+			continue;
+		old = find(a, new->tid) ?: &none;
+		slept = new->voluntary - old->voluntary;
+		threads += slept && slept * 20 >= wakeups;
+		if (slept > most)
+			most = slept;
 	}
 	for (i = 0; i < SIDES; i++)
 		fprintf(out, "%s=%" PRIu64 " ", side_names[i], ns[i]);
@@ -223,7 +233,8 @@ static void report(FILE *out, const struct snapshot *a, const struct snapshot *b
 	fprintf(out, "command_ns=%" PRIu64 " wall_ns=%" PRIu64 " ", command * 1000,
 		b->time - a->time);
 	fprintf(out, "vhost_wakeups=%" PRIu64 " vhost_preempts=%" PRIu64 " vhost_threads=%" PRIu64
-		"\n", wakeups, preempts, ran);
+		" vhost_busiest=%.3f\n", wakeups, preempts, threads,
+		wakeups ? (double)most / wakeups : 0);
 }
 
 int main(int argc, char **argv)
