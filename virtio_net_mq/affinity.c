@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CPUs of the pairs: interrupt affinity hints and the transmit queue of each CPU (XPS).
+ * CPUs of the pairs: interrupt affinity hints, and which transmit queue a packet takes (XPS).
  *
  * The online CPUs, in order, are dealt out in equal runs to the pairs in use; with more pairs
  * than CPUs each CPU has several. When a CPU comes or goes everything is dealt out again.
+ *
+ * A connection that has received something sends on the pair that it received on, whatever the
+ * CPU: the host delivers a flow to the pair that it last came from. If answers followed the CPUs
+ * of a program that is moved about, the flow would change its receive queue each time, and
+ * its packets overtake one another.
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
@@ -23,6 +28,22 @@ static void vnmq_affinity_apply(struct vnmq_priv *priv, unsigned int index,
 	 * chooses.
 	 */
 	__netif_set_xps_queue(priv->dev, cpumask_bits(mask), index, XPS_CPUS);
+}
+
+/* Context: as vnmq_affinity_set(). */
+static void vnmq_affinity_keep_flows(struct vnmq_priv *priv)
+{
+	unsigned long *rxq = bitmap_zalloc(priv->dev->num_rx_queues, GFP_KERNEL);
+	unsigned int pair;
+
+	if (!rxq)
+		return;
+	for (pair = 0; pair < priv->curr_pairs; pair++) {
+		__set_bit(pair, rxq);
+		__netif_set_xps_queue(priv->dev, rxq, pair, XPS_RXQS);
+		__clear_bit(pair, rxq);
+	}
+	bitmap_free(rxq);
 }
 
 /**
@@ -64,6 +85,8 @@ void vnmq_affinity_set(struct vnmq_priv *priv)
 		virtqueue_set_affinity(priv->rq[pair].vq, NULL);
 		virtqueue_set_affinity(priv->sq[pair].vq, NULL);
 	}
+
+	vnmq_affinity_keep_flows(priv);
 
 	priv->affinity_set = true;
 	free_cpumask_var(mask);
