@@ -11,7 +11,10 @@
 
 #include "vhost_mq.h"
 
-/* Which groups there are and which devices are in them. */
+/*
+ * Which groups there are, and how many use each. The innermost: nobody waits for
+ * anything under it, so that no owner can hold up another.
+ */
 static DEFINE_MUTEX(vhmq_groups_lock);
 static LIST_HEAD(vhmq_groups);
 
@@ -88,7 +91,7 @@ static int group_set_defaults(struct vhmq_group *group)
 }
 
 /* ------------------------------------------------------------------------
- * Groups. vhmq_groups_lock.
+ * Which groups there are. vhmq_groups_lock.
  */
 
 static struct vhmq_group *group_find(const struct mm_struct *mm,
@@ -100,7 +103,7 @@ static struct vhmq_group *group_find(const struct mm_struct *mm,
 	if (!id->name[0])
 		return NULL;
 	list_for_each_entry(group, &vhmq_groups, node)
-		if (group->pool.owner.mm == mm && group->id.net == id->net &&
+		if (group->users && group->mm == mm && group->id.net == id->net &&
 		    !strcmp(group->id.name, id->name) &&
 		    !READ_ONCE(group->pool.dead))
 			return group;
@@ -125,71 +128,134 @@ static void group_set_name(struct vhmq_group *group)
 {
 	const char *netdev = group->id.name[0] ? group->id.name : "none";
 	int len = snprintf(group->name, sizeof(group->name), "%d-%s",
-			   group->pool.owner.pid, netdev);
+			   task_tgid_nr(current), netdev);
 	unsigned int i;
 
 	for (i = 2; name_is_taken(group->name); i++)
 		snprintf(group->name + len, sizeof(group->name) - len, ".%u", i);
 }
 
-static void group_free(struct vhmq_group *group)
+/* ------------------------------------------------------------------------
+ * A group, from the first user to the last
+ */
+
+static void place_group(struct work_struct *work)
 {
-	vhmq_pool_stop(&group->pool);
-	vhmq_pool_exit(&group->pool);
-	mutex_destroy(&group->tree);
-	mutex_destroy(&group->lock);
-	kfree(group);
+	struct vhmq_group *group = container_of(work, struct vhmq_group, place_work);
+
+	mutex_lock(&group->lock);
+	vhmq_pool_place(&group->pool);
+	mutex_unlock(&group->lock);
 }
 
-static struct vhmq_group *group_create(struct vhmq_dev *dev,
-				       const struct vhmq_netdev_id *id)
+static struct vhmq_group *group_alloc(const struct mm_struct *mm,
+				      const struct vhmq_netdev_id *id)
 {
 	struct vhmq_group *group = kzalloc(sizeof(*group), GFP_KERNEL);
-	int ret = -ENOMEM;
 
 	if (!group)
-		return ERR_PTR(ret);
+		return NULL;
+	if (vhmq_pool_init(&group->pool)) {
+		kfree(group);
+		return NULL;
+	}
+	group->mm = mm;
 	group->id = *id;
 	INIT_LIST_HEAD(&group->devices);
-	mutex_init(&group->lock);
+	INIT_WORK(&group->place_work, place_group);
+	mutex_init(&group->members);
+	mutex_init(&group->resize);
 	mutex_init(&group->tree);
-
-	ret = vhmq_pool_init(&group->pool);
-	if (ret)
-		goto err_free;
-	ret = vhmq_pool_start(&group->pool, dev->fork_from_owner);
-	if (ret)
-		goto err_exit_pool;
-	ret = group_set_defaults(group);
-	if (ret)
-		goto err_stop_pool;
-	group_set_name(group);
-	ret = vhmq_sysfs_create_group(group);
-	if (ret)
-		goto err_stop_pool;
-	list_add_tail(&group->node, &vhmq_groups);
+	mutex_init(&group->lock);
 	return group;
-
-err_stop_pool:
-	vhmq_pool_stop(&group->pool);
-err_exit_pool:
-	vhmq_pool_exit(&group->pool);
-err_free:
-	mutex_destroy(&group->tree);
-	mutex_destroy(&group->lock);
-	kfree(group);
-	return ERR_PTR(ret);
 }
 
-/* The group is not found any more; group_free() follows, without the lock. */
-static void group_unlink(struct vhmq_group *group)
+static void group_free(struct vhmq_group *group)
 {
+	vhmq_pool_exit(&group->pool);
+	mutex_destroy(&group->lock);
+	mutex_destroy(&group->tree);
+	mutex_destroy(&group->resize);
+	mutex_destroy(&group->members);
+	kfree(group);
+}
+
+/* The group that the owner has for @id, or a new one that is not started. */
+static struct vhmq_group *group_get(const struct mm_struct *mm,
+				    const struct vhmq_netdev_id *id)
+{
+	struct vhmq_group *spare = NULL, *group;
+
+	mutex_lock(&vhmq_groups_lock);
+	group = group_find(mm, id);
+	if (!group) {
+		mutex_unlock(&vhmq_groups_lock);
+		spare = group_alloc(mm, id);
+		if (!spare)
+			return NULL;
+		mutex_lock(&vhmq_groups_lock);
+		group = group_find(mm, id);
+	}
+	if (!group) {
+		swap(group, spare);
+		group_set_name(group);
+		list_add_tail(&group->node, &vhmq_groups);
+	}
+	group->users++;
+	mutex_unlock(&vhmq_groups_lock);
+
+	if (spare)
+		group_free(spare);
+	return group;
+}
+
+/* The last user ends it: its threads, and what shows it. */
+static void group_put(struct vhmq_group *group)
+{
+	bool last;
+
+	mutex_lock(&vhmq_groups_lock);
+	last = !--group->users;
+	mutex_unlock(&vhmq_groups_lock);
+	if (!last)
+		return;
+
+	/* Found by nobody any more; the name is taken as long as it is seen. */
+	cancel_work_sync(&group->place_work);
+	if (group->started) {
+		vhmq_sysfs_destroy_group(group);
+		vhmq_pool_stop(&group->pool);
+	}
+	mutex_lock(&vhmq_groups_lock);
 	list_del(&group->node);
-	vhmq_sysfs_destroy_group(group);
+	mutex_unlock(&vhmq_groups_lock);
+	group_free(group);
+}
+
+/*
+ * Starts worker 0, which is a thread of the owner: when the owner is stopped, this
+ * waits until it goes on. group->members.
+ */
+static int group_start(struct vhmq_group *group, bool fork_from_owner)
+{
+	int ret;
+
+	if (group->started)
+		return 0;
+	ret = vhmq_pool_start(&group->pool, fork_from_owner);
+	if (ret)
+		return ret;
+	ret = group_set_defaults(group);
+	if (!ret)
+		ret = vhmq_sysfs_create_group(group);
+	if (ret)
+		vhmq_pool_stop(&group->pool);
+	group->started = !ret;
+	return ret;
 }
 
 /* ------------------------------------------------------------------------
- * Devices of a group. vhmq_groups_lock.
+ * Devices of a group. group->members.
  */
 
 /* The lowest pair that is free, and the device to come after. */
@@ -310,21 +376,23 @@ static int move(struct vhmq_group *from, struct vhmq_group *to,
 {
 	int ret;
 
-	if (from)
+	if (from) {
+		mutex_lock(&from->members);
 		leave(from, dev);
-	ret = join(to, dev);
-	if (ret && from && !group_add(from, dev))
-		show_queues(from, dev);
+		mutex_unlock(&from->members);
+	}
+	mutex_lock(&to->members);
+	ret = group_start(to, dev->fork_from_owner);
+	if (!ret)
+		ret = join(to, dev);
+	mutex_unlock(&to->members);
+	if (ret && from) {
+		mutex_lock(&from->members);
+		if (!group_add(from, dev))
+			show_queues(from, dev);
+		mutex_unlock(&from->members);
+	}
 	return ret;
-}
-
-/* Return: the group if it has become empty, to be freed without the lock. */
-static struct vhmq_group *unlink_empty(struct vhmq_group *group)
-{
-	if (!group || !list_empty(&group->devices))
-		return NULL;
-	group_unlink(group);
-	return group;
 }
 
 static bool is_member(const struct vhmq_dev *dev,
@@ -351,29 +419,19 @@ static bool is_member(const struct vhmq_dev *dev,
  */
 int vhmq_group_join(struct vhmq_dev *dev, const struct vhmq_netdev_id *id)
 {
-	struct vhmq_group *from, *to, *empty;
+	struct vhmq_group *from = dev->group, *to;
 	int ret;
 
-	mutex_lock(&vhmq_groups_lock);
-	from = dev->group;
-	if (is_member(dev, id)) {
-		mutex_unlock(&vhmq_groups_lock);
+	if (is_member(dev, id))
 		return 0;
-	}
-	to = group_find(dev->mm, id);
+	to = group_get(dev->mm, id);
 	if (!to)
-		to = group_create(dev, id);
-	if (IS_ERR(to)) {
-		mutex_unlock(&vhmq_groups_lock);
-		return PTR_ERR(to);
-	}
+		return -ENOMEM;
 	ret = move(from, to, dev);
-	/* At most one of them: the device is in the other. */
-	empty = unlink_empty(to) ?: unlink_empty(from);
-	mutex_unlock(&vhmq_groups_lock);
-
-	if (empty)
-		group_free(empty);
+	if (ret)
+		group_put(to);
+	if (from && dev->group != from)
+		group_put(from);
 	return ret;
 }
 
@@ -387,43 +445,30 @@ int vhmq_group_join(struct vhmq_dev *dev, const struct vhmq_netdev_id *id)
  */
 void vhmq_group_leave(struct vhmq_dev *dev)
 {
-	struct vhmq_group *group, *empty;
+	struct vhmq_group *group = dev->group;
 
-	mutex_lock(&vhmq_groups_lock);
-	group = dev->group;
+	mutex_lock(&group->members);
 	leave(group, dev);
-	empty = unlink_empty(group);
-	mutex_unlock(&vhmq_groups_lock);
-
-	if (empty)
-		group_free(empty);
+	mutex_unlock(&group->members);
+	group_put(group);
 }
 
 /* ------------------------------------------------------------------------
  * CPU hotplug
  *
  * The callbacks hold the CPU hotplug lock, which joining a cgroup takes under
- * pool->lock; so they only ask for the work.
+ * pool->lock; so they only ask for the work, of each group by itself.
  */
 
-static void place_groups(struct work_struct *work)
+static int cpu_changed(unsigned int cpu)
 {
 	struct vhmq_group *group;
 
 	mutex_lock(&vhmq_groups_lock);
-	list_for_each_entry(group, &vhmq_groups, node) {
-		mutex_lock(&group->lock);
-		vhmq_pool_place(&group->pool);
-		mutex_unlock(&group->lock);
-	}
+	list_for_each_entry(group, &vhmq_groups, node)
+		if (group->users)
+			schedule_work(&group->place_work);
 	mutex_unlock(&vhmq_groups_lock);
-}
-
-static DECLARE_WORK(place_work, place_groups);
-
-static int cpu_changed(unsigned int cpu)
-{
-	schedule_work(&place_work);
 	return 0;
 }
 
@@ -478,6 +523,5 @@ void vhmq_groups_exit(void)
 {
 	cpuhp_remove_state_nocalls(dead_state);
 	cpuhp_remove_state_nocalls(online_state);
-	cancel_work_sync(&place_work);
 	vhmq_sysfs_exit();
 }

@@ -10,6 +10,7 @@
  */
 #include <linux/bitmap.h>
 #include <linux/jiffies.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 
@@ -54,8 +55,11 @@ static const struct sysfs_ops dir_ops = {
 static void dir_release(struct kobject *kobj)
 {
 	kfree(container_of(kobj, struct vhmq_dir, kobj));
+	/* vhmq_sysfs_exit() waits for this, too. */
+	rcu_read_lock();
 	if (atomic_dec_and_test(&dirs))
 		wake_up_var(&dirs);
+	rcu_read_unlock();
 }
 
 #define DIR_TYPE(kind)							\
@@ -91,9 +95,9 @@ static void dir_destroy(struct vhmq_dir *dir)
 	kobject_put(&dir->kobj);
 }
 
-#define KNOB_ATTRS(prefix, show, store)					\
+#define KNOB_ATTRS(prefix, show, store, store_threads)			\
 	VHMQ_ATTR_RW(prefix, window_jiffies, show, store, VHMQ_KNOB_WINDOW); \
-	VHMQ_ATTR_RW(prefix, threads, show, store, VHMQ_KNOB_THREADS);	\
+	VHMQ_ATTR_RW(prefix, threads, show, store_threads, VHMQ_KNOB_THREADS); \
 	VHMQ_ATTR_RW(prefix, cpulist, show, store, VHMQ_KNOB_CPULIST);	\
 	VHMQ_ATTR_RW(prefix, policy, show, store, VHMQ_KNOB_POLICY);	\
 	VHMQ_ATTR_RW(prefix, placement, show, store, VHMQ_KNOB_PLACEMENT)
@@ -129,7 +133,7 @@ static ssize_t default_store(void *object, unsigned int knob, const char *text)
 	return ret;
 }
 
-KNOB_ATTRS(default_, default_show, default_store);
+KNOB_ATTRS(default_, default_show, default_store, default_store);
 
 static struct attribute *mq_attrs[] = {
 	KNOB_ENTRIES(default_),
@@ -207,7 +211,7 @@ DIR_TYPE(queue);
  * @queue: the queue; its index is set
  *
  * Return: 0 or a negative error number.
- * Context: vhmq_groups_lock.
+ * Context: group->members.
  */
 int vhmq_sysfs_create_queue(struct vhmq_group *group, struct vhmq_queue *queue)
 {
@@ -226,7 +230,7 @@ int vhmq_sysfs_create_queue(struct vhmq_group *group, struct vhmq_queue *queue)
  * vhmq_sysfs_destroy_queue - show it no more
  * @queue: the queue; nothing happens when it is not shown
  *
- * Context: vhmq_groups_lock.
+ * Context: group->members.
  */
 void vhmq_sysfs_destroy_queue(struct vhmq_queue *queue)
 {
@@ -451,10 +455,25 @@ static ssize_t group_store_knob(void *object, unsigned int knob,
 		ret = vhmq_group_set_knob(group, knob, knobs);
 	mutex_unlock(&group->lock);
 	kfree(knobs);
+	return ret;
+}
 
-	/* That some cannot be shown does not undo the change. */
-	if (!ret && knob == VHMQ_KNOB_THREADS)
+/* Waits for the threads that are too many; those who read do not wait for it. */
+static ssize_t group_store_threads(void *object, unsigned int knob,
+				   const char *text)
+{
+	struct vhmq_group *group = object;
+	int ret;
+
+	if (mutex_lock_killable(&group->resize))
+		return -EINTR;
+	ret = group_store_knob(object, knob, text);
+	if (!ret) {
+		vhmq_pool_trim(&group->pool);
+		/* That some cannot be shown does not undo the change. */
 		vhmq_sysfs_update_workers(group);
+	}
+	mutex_unlock(&group->resize);
 	return ret;
 }
 
@@ -511,7 +530,7 @@ static ssize_t group_show_active(void *object, unsigned int arg, char *page)
 					    get_jiffies_64()));
 }
 
-KNOB_ATTRS(group_, group_show_knob, group_store_knob);
+KNOB_ATTRS(group_, group_show_knob, group_store_knob, group_store_threads);
 VHMQ_ATTR_RO(group_, owner_pid, group_show_pid, 0);
 VHMQ_ATTR_RO(group_, netdev, group_show_netdev, 0);
 VHMQ_ATTR_RO(group_, effective_cpulist, group_show_effective, 0);
@@ -545,7 +564,7 @@ DIR_TYPE(group);
  * @group: the group; its name is set
  *
  * Return: 0 or a negative error number.
- * Context: vhmq_groups_lock.
+ * Context: group->members.
  */
 int vhmq_sysfs_create_group(struct vhmq_group *group)
 {
@@ -567,7 +586,9 @@ int vhmq_sysfs_create_group(struct vhmq_group *group)
  * vhmq_sysfs_destroy_group - show it no more
  * @group: a group none of whose queues is shown
  *
- * Context: vhmq_groups_lock.
+ * Waits for those who write or read it.
+ *
+ * Context: group->members while it is started, or nobody uses it any more.
  */
 void vhmq_sysfs_destroy_group(struct vhmq_group *group)
 {
@@ -608,4 +629,5 @@ void vhmq_sysfs_exit(void)
 	dir_destroy(mq_dir);
 	mq_dir = NULL;
 	wait_var_event(&dirs, !atomic_read(&dirs));
+	synchronize_rcu();
 }

@@ -157,7 +157,7 @@ static void thread_end(struct vhmq_worker *worker)
 
 /**
  * vhmq_thread_start - give a worker a thread
- * @worker: the worker; nothing happens when it has one
+ * @worker: the worker; nothing happens when it has one, or that is ending
  *
  * Does not wait for the thread to set itself up: worker->ready does, and
  * worker->error is the result.
@@ -172,7 +172,7 @@ int vhmq_thread_start(struct vhmq_worker *worker)
 	int ret;
 
 	/* Pairs with the release of a kernel thread that gives up. */
-	if (smp_load_acquire(&worker->started))
+	if (worker->ending || smp_load_acquire(&worker->started))
 		return 0;
 	/* Such a one. */
 	thread_end(worker);
@@ -203,6 +203,18 @@ int vhmq_thread_start(struct vhmq_worker *worker)
 }
 
 /**
+ * vhmq_thread_is - is there something to stop?
+ * @worker: the worker
+ *
+ * Return: true when it has a thread, or one that gave up.
+ * Context: pool->lock, or nobody starts it.
+ */
+bool vhmq_thread_is(const struct vhmq_worker *worker)
+{
+	return worker->owner_thread || worker->kthread;
+}
+
+/**
  * vhmq_thread_stop - end the thread of a worker
  * @worker: the worker; nothing happens when it has none
  *
@@ -214,7 +226,7 @@ int vhmq_thread_start(struct vhmq_worker *worker)
  */
 void vhmq_thread_stop(struct vhmq_worker *worker)
 {
-	if (!worker->owner_thread && !worker->kthread)
+	if (!vhmq_thread_is(worker))
 		return;
 
 	/* A thread that has not come so far opens it, and is asked once more. */
@@ -248,10 +260,12 @@ void vhmq_thread_forget(struct vhmq_worker *worker)
 }
 
 /**
- * vhmq_threads_reap - forget the threads that have ended
+ * vhmq_threads_reap - forget the threads that were too many and have ended
  * @pool: a pool that is in use: a wake-up may be under way
  *
- * Context: process, group->lock.
+ * Their workers can have threads again.
+ *
+ * Context: process, group->resize.
  */
 void vhmq_threads_reap(struct vhmq_pool *pool)
 {
@@ -259,22 +273,27 @@ void vhmq_threads_reap(struct vhmq_pool *pool)
 	bool any = false;
 	unsigned int k;
 
-	for (k = pool->steer.threads; k < VHMQ_MAX_WORKERS; k++) {
+	mutex_lock(&pool->lock);
+	for (k = 0; k < VHMQ_MAX_WORKERS; k++) {
 		worker = pool->workers[k];
-		if (!worker)
+		if (!worker || !worker->ending)
 			continue;
 		worker->gone = thread_unpublish(worker);
+		worker->ending = false;
 		any |= !!worker->gone;
 	}
+	mutex_unlock(&pool->lock);
 	if (!any)
 		return;
 
-	/* For worker_wake() */
+	/* For vhmq_inbox_wake(). */
 	synchronize_rcu();
-	for (k = pool->steer.threads; k < VHMQ_MAX_WORKERS; k++) {
+	for (k = 0; k < VHMQ_MAX_WORKERS; k++) {
 		worker = pool->workers[k];
-		if (worker && worker->gone)
-			put_task_struct(worker->gone);
+		if (!worker || !worker->gone)
+			continue;
+		put_task_struct(worker->gone);
+		worker->gone = NULL;
 	}
 }
 

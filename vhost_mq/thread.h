@@ -14,6 +14,7 @@ bool vhmq_worker_pass(struct vhmq_worker *worker);
 
 /* thread.c */
 int vhmq_thread_start(struct vhmq_worker *worker);
+bool vhmq_thread_is(const struct vhmq_worker *worker);
 void vhmq_thread_stop(struct vhmq_worker *worker);
 void vhmq_thread_forget(struct vhmq_worker *worker);
 void vhmq_threads_reap(struct vhmq_pool *pool);

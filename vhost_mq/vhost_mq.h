@@ -32,14 +32,17 @@
  *	sysfs		process context of anyone
  *
  * Lock order
- *	device->mutex > vhmq_groups_lock > group->tree > group->lock >
- *	pool->lock > queue->mutex
- *	vhmq_defaults_lock comes after group->lock.
- *	A sysfs handler takes group->lock and below, because removing an attribute
- *	waits for its handlers: those of the group and its queues under
- *	vhmq_groups_lock, those of its workers under group->tree, which the
- *	group's own handlers may therefore take.
+ *	device->mutex > group->members > group->resize > group->tree >
+ *	group->lock > pool->lock > queue->mutex
+ *	vhmq_defaults_lock comes after group->lock, vhmq_groups_lock last of all.
+ *	Removing an attribute waits for its handlers: those of queues under
+ *	group->members, so that they take group->lock and below; those of workers
+ *	under group->tree, the same; those of the group under no lock, so that they
+ *	take group->resize and below.
  *	RTNL, which asking tun for its net device takes, is taken before all.
+ *	An owner can be stopped at any time, and its threads with it. Who waits for
+ *	one of these holds device->mutex, group->members or group->resize of that
+ *	owner and nothing else.
  *
  * Verbs
  *	alloc/free	memory
@@ -69,6 +72,7 @@
 #include <linux/uio.h>
 #include <linux/vhost.h>
 #include <linux/virtio_net.h>
+#include <linux/workqueue.h>
 #include <net/sock.h>
 #include <net/xdp.h>
 
@@ -231,7 +235,6 @@ struct vhmq_dev {
 	bool fork_from_owner;		/* for vhmq_pool_start() */
 	struct vhmq_queue queues[VHMQ_NR_QUEUES];
 
-	/* vhmq_groups_lock, written under device->mutex too. */
 	struct vhmq_group *group;
 	struct list_head group_node;	/* group->devices, in order of pair */
 };
@@ -270,6 +273,7 @@ struct vhmq_worker {
 	struct task_struct *kthread;
 	struct vhost_task *owner_thread;
 	bool started;			/* read without: do not ask for it */
+	bool ending;			/* one too many: stopped, not started again yet */
 	struct completion ready;	/* entered, or failed with error */
 	int error;
 	cpumask_var_t cpus;		/* of its own; empty: the pool's */
@@ -328,6 +332,8 @@ void vhmq_queue_forget(struct vhmq_queue *queue);
 
 /* group->lock; changes apply to asks from then on; nothing changes on error */
 int vhmq_pool_set_threads(struct vhmq_pool *pool, unsigned int threads);
+/* group->resize, without group->lock: waits for threads that are too many */
+void vhmq_pool_trim(struct vhmq_pool *pool);
 int vhmq_pool_set_pairs(struct vhmq_pool *pool, unsigned int pairs);
 int vhmq_pool_set_cpus(struct vhmq_pool *pool, const struct cpumask *cpus,
 		       enum vhmq_placement placement);
@@ -348,6 +354,7 @@ void vhmq_rx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch);
  */
 void vhmq_poll_init(struct vhmq_poll *poll, struct vhmq_queue *queue, __poll_t mask);
 int vhmq_poll_start(struct vhmq_poll *poll, struct file *file);
+bool vhmq_poll_await(struct vhmq_poll *poll, struct file *file);
 void vhmq_poll_stop(struct vhmq_poll *poll);
 void vhmq_poll_park(struct vhmq_poll *poll);
 void vhmq_poll_unpark(struct vhmq_poll *poll);
@@ -410,13 +417,19 @@ extern const struct kernel_param_ops vhmq_knob_param;
 
 struct vhmq_group {
 	struct list_head node;		/* vhmq_groups_lock */
+	unsigned int users;		/* vhmq_groups_lock; 0: it is ending */
+	const struct mm_struct *mm;	/* owner, compared only */
 	struct vhmq_netdev_id id;
 	char name[IFNAMSIZ + 24];	/* <pid>-<netdev>, in sysfs */
 	struct vhmq_pool pool;
-	struct list_head devices;	/* vhmq_groups_lock and lock */
+	struct mutex members;		/* start, join, leave, and what shows them */
+	bool started;			/* members; it has its worker 0 and is seen */
+	struct list_head devices;	/* members and lock */
 	struct mutex lock;		/* devices, knobs; what sysfs takes */
 	struct vhmq_queue_stats gone;	/* lock; of queues that have left */
+	struct work_struct place_work;	/* CPUs have come or gone */
 
+	struct mutex resize;		/* one number of threads at a time */
 	struct mutex tree;		/* which worker<k> there are */
 	bool leaving;			/* tree; no more of them */
 	struct vhmq_dir *dir;		/* <name> */
@@ -443,7 +456,7 @@ void vhmq_groups_exit(void);
  * What people see: sysfs.c, stats.c
  */
 
-/* vhmq_groups_lock */
+/* group->members, or nobody uses the group any more */
 int vhmq_sysfs_create_group(struct vhmq_group *group);
 void vhmq_sysfs_destroy_group(struct vhmq_group *group);
 int vhmq_sysfs_create_queue(struct vhmq_group *group, struct vhmq_queue *queue);

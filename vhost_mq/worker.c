@@ -286,8 +286,8 @@ static int pool_set_count(struct vhmq_pool *pool, unsigned int threads,
  * @pool: a pool that was started
  * @threads: 1 to VHMQ_MAX_WORKERS, or 0 for a number that follows the pairs
  *
- * Threads beyond the number end, after the run that they are in; more are
- * started when they have something to do.
+ * Threads beyond the number get no more to do, and end with vhmq_pool_trim();
+ * more are started when they have something to do.
  *
  * Return: 0 or -ENOMEM.
  * Context: process, group->lock.
@@ -299,16 +299,29 @@ int vhmq_pool_set_threads(struct vhmq_pool *pool, unsigned int threads)
 
 	mutex_lock(&pool->lock);
 	ret = pool_set_count(pool, threads, pool->pairs);
-	mutex_unlock(&pool->lock);
-	if (ret)
-		return ret;
-
-	/* Nobody starts these again before group->lock is dropped. */
-	for (k = pool->steer.threads; k < VHMQ_MAX_WORKERS; k++)
+	for (k = pool->steer.threads; k < VHMQ_MAX_WORKERS && !ret; k++)
 		if (pool->workers[k])
+			pool->workers[k]->ending = vhmq_thread_is(pool->workers[k]);
+	mutex_unlock(&pool->lock);
+	return ret;
+}
+
+/**
+ * vhmq_pool_trim - end the threads that are too many
+ * @pool: a pool, after vhmq_pool_set_threads()
+ *
+ * Waits for the run that each is in, and for an owner that is stopped.
+ *
+ * Context: process, group->resize.
+ */
+void vhmq_pool_trim(struct vhmq_pool *pool)
+{
+	unsigned int k;
+
+	for (k = 0; k < VHMQ_MAX_WORKERS; k++)
+		if (pool->workers[k] && READ_ONCE(pool->workers[k]->ending))
 			vhmq_thread_stop(pool->workers[k]);
 	vhmq_threads_reap(pool);
-	return 0;
 }
 
 /**
