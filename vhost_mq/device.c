@@ -6,6 +6,7 @@
 #include <linux/compat.h>
 #include <linux/nospec.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "vhost_mq.h"
@@ -181,20 +182,33 @@ static long set_features(struct vhmq_dev *dev, u64 features)
 	return ret;
 }
 
+/* The caller says how many words there are. Return: so many for one go, or -EINTR. */
+static long some_words(u64 count)
+{
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	cond_resched();
+	return min_t(u64, count, PAGE_SIZE / sizeof(u64));
+}
+
 /* A count of words, and so many words: those past the first are 0 or refused. */
 static long set_features_array(struct vhmq_dev *dev, const u64 __user *arg)
 {
 	u64 count, features = 0;
+	long words;
 	int ret;
 
 	if (copy_from_user(&count, arg++, sizeof(count)))
 		return -EFAULT;
-	if (count) {
-		if (copy_from_user(&features, arg++, sizeof(features)))
-			return -EFAULT;
-		if (count - 1 > SIZE_MAX / sizeof(u64))
-			return -EFAULT;
-		ret = check_zeroed_user(arg, (count - 1) * sizeof(u64));
+	if (!count)
+		return set_features(dev, 0);
+	if (copy_from_user(&features, arg++, sizeof(features)))
+		return -EFAULT;
+	for (count--; count; count -= words, arg += words) {
+		words = some_words(count);
+		if (words < 0)
+			return words;
+		ret = check_zeroed_user(arg, words * sizeof(u64));
 		if (ret <= 0)
 			return ret ?: -EOPNOTSUPP;
 	}
@@ -204,6 +218,7 @@ static long set_features_array(struct vhmq_dev *dev, const u64 __user *arg)
 static long get_features_array(u64 __user *arg)
 {
 	u64 count, features = VHMQ_FEATURES;
+	long words;
 
 	if (copy_from_user(&count, arg++, sizeof(count)))
 		return -EFAULT;
@@ -211,9 +226,13 @@ static long get_features_array(u64 __user *arg)
 		return 0;
 	if (copy_to_user(arg++, &features, sizeof(features)))
 		return -EFAULT;
-	if (count - 1 > SIZE_MAX / sizeof(u64) ||
-	    clear_user(arg, (count - 1) * sizeof(u64)))
-		return -EFAULT;
+	for (count--; count; count -= words, arg += words) {
+		words = some_words(count);
+		if (words < 0)
+			return words;
+		if (clear_user(arg, words * sizeof(u64)))
+			return -EFAULT;
+	}
 	return 0;
 }
 

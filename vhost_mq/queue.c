@@ -91,6 +91,25 @@ int vhmq_poll_start(struct vhmq_poll *poll, struct file *file)
 }
 
 /**
+ * vhmq_poll_await() - subscribe to a file in whatever state it is
+ * @poll: subscription, not started
+ * @file: the socket's file; held until vhmq_poll_stop()
+ *
+ * Return: true when the file reports an error and not what is waited for.
+ * Context: process, queue->mutex.
+ */
+bool vhmq_poll_await(struct vhmq_poll *poll, struct file *file)
+{
+	__poll_t mask = vfs_poll(file, &poll->table);
+
+	if (mask & poll->mask) {
+		wake(&poll->wait, 0, 0, poll_to_key(mask));
+		return false;
+	}
+	return mask & EPOLLERR;
+}
+
+/**
  * vhmq_poll_stop() - end a subscription
  * @poll: subscription, started or not
  *

@@ -352,12 +352,13 @@ static void run(struct tx *tx)
 	trace_vhmq_batch(queue, tx->packets, tx->bytes);
 	if (unlikely(stalled)) {
 		/*
-		 * Until the socket can be written; asks at once if it can, or if
-		 * it is in error, which the next run will get to know.
+		 * Until the socket can be written; asks at once if it can. A tap in
+		 * error has no device or no queue any more, which the next run gets
+		 * to know; a packet socket is so while it has timestamps to be read.
 		 */
 		vhmq_count(&queue->stats, stalls);
 		WRITE_ONCE(queue->sock_wanted, true);
-		if (vhmq_poll_start(&queue->sock_poll, tx->sock->file))
+		if (vhmq_poll_await(&queue->sock_poll, tx->sock->file) && queue->rx_ring)
 			vhmq_queue_ask(queue);
 	} else if (tx->taken >= VHMQ_WEIGHT_PACKETS || tx->weight >= VHMQ_WEIGHT_BYTES) {
 		vhmq_count(&queue->stats, weight_exceeded);

@@ -4,7 +4,6 @@
  * lets go of the queue, and hands the backend nothing that it cannot take.
  */
 #include <err.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
