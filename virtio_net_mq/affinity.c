@@ -142,6 +142,7 @@ int vnmq_affinity_add(struct vnmq_priv *priv)
 		cpuhp_state_remove_instance_nocalls(vnmq_state_online, &priv->node_online);
 		return ret;
 	}
+	priv->affinity_on = true;
 	cpus_read_lock();
 	vnmq_affinity_set(priv);
 	cpus_read_unlock();
@@ -150,12 +151,16 @@ int vnmq_affinity_add(struct vnmq_priv *priv)
 
 /**
  * vnmq_affinity_remove - no longer follow CPU hotplug
- * @priv: the device; its hints stay until vnmq_affinity_clear()
+ * @priv: the device; its hints stay until vnmq_affinity_clear(). Nothing happens when it does not
+ *	(a resume that failed)
  *
  * Context: process.
  */
 void vnmq_affinity_remove(struct vnmq_priv *priv)
 {
+	if (!priv->affinity_on)
+		return;
+	priv->affinity_on = false;
 	cpuhp_state_remove_instance_nocalls(vnmq_state_dead, &priv->node_dead);
 	cpuhp_state_remove_instance_nocalls(vnmq_state_online, &priv->node_online);
 }

@@ -17,7 +17,7 @@
 
 /* A device that is served by a busy or stopped host thread gets this long ... */
 #define VNMQ_CTRL_DEADLINE	(5 * HZ)
-/* ... and, once it let a command pass, only this long until it answers again. */
+/* ... and, once it let a command pass, only this long, then half as long, until it answers again. */
 #define VNMQ_CTRL_DEADLINE_LATE	(HZ / 4)
 /* Without an interrupt: microseconds of sleep between two looks at the ring, doubling. */
 #define VNMQ_CTRL_POLL_MIN	50
@@ -57,13 +57,13 @@ bool vnmq_ctrl_use_irq(struct vnmq_priv *priv)
 }
 
 /* Take what the device returned. Context: ctrl->lock. */
-static void vnmq_ctrl_collect(struct vnmq_ctrl *ctrl)
+static void vnmq_ctrl_collect(struct vnmq_ctrl *ctrl, struct virtqueue *vq)
 {
 	struct vnmq_cmd *cmd;
 	unsigned int len;
 
-	while ((cmd = virtqueue_get_buf(ctrl->vq, &len))) {
-		ctrl->late = false;
+	while ((cmd = virtqueue_get_buf(vq, &len))) {
+		ctrl->late = 0;
 		if (cmd->state == VNMQ_CMD_GIVEN_UP) {
 			atomic_long_inc(&ctrl->count[VNMQ_CTRL_LATE]);
 			kfree(cmd);
@@ -74,21 +74,21 @@ static void vnmq_ctrl_collect(struct vnmq_ctrl *ctrl)
 	}
 }
 
-static void vnmq_ctrl_poll(struct vnmq_ctrl *ctrl)
+static void vnmq_ctrl_poll(struct vnmq_ctrl *ctrl, struct virtqueue *vq)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&ctrl->lock, flags);
 	do {
-		virtqueue_disable_cb(ctrl->vq);
-		vnmq_ctrl_collect(ctrl);
-	} while (ctrl->irq && !virtqueue_enable_cb(ctrl->vq));
+		virtqueue_disable_cb(vq);
+		vnmq_ctrl_collect(ctrl, vq);
+	} while (ctrl->irq && !virtqueue_enable_cb(vq));
 	spin_unlock_irqrestore(&ctrl->lock, flags);
 }
 
 /**
  * vnmq_ctrl_done - the device returned a command
- * @vq: the control queue
+ * @vq: the control queue, of which ctrl->vq may not know yet
  *
  * Context: interrupt.
  */
@@ -96,12 +96,14 @@ void vnmq_ctrl_done(struct virtqueue *vq)
 {
 	struct vnmq_priv *priv = vq->vdev->priv;
 
-	vnmq_ctrl_poll(&priv->ctrl);
+	vnmq_ctrl_poll(&priv->ctrl, vq);
 }
 
 /**
  * vnmq_ctrl_reap - free the commands that the device never returned
- * @ctrl: its device has been reset, nobody sends
+ * @ctrl: its device has been reset
+ *
+ * Who sends from now on is told that there is no control queue.
  *
  * Context: process.
  */
@@ -110,14 +112,16 @@ void vnmq_ctrl_reap(struct vnmq_ctrl *ctrl)
 	struct vnmq_cmd *cmd;
 	unsigned int len;
 
-	if (!ctrl->vq)
-		return;
-	while ((cmd = virtqueue_get_buf(ctrl->vq, &len)))
-		kfree(cmd);
-	while ((cmd = virtqueue_detach_unused_buf(ctrl->vq)))
-		kfree(cmd);
+	mutex_lock(&ctrl->mutex);
+	if (ctrl->vq) {
+		while ((cmd = virtqueue_get_buf(ctrl->vq, &len)))
+			kfree(cmd);
+		while ((cmd = virtqueue_detach_unused_buf(ctrl->vq)))
+			kfree(cmd);
+	}
 	ctrl->vq = NULL;
-	ctrl->late = false;
+	ctrl->late = 0;
+	mutex_unlock(&ctrl->mutex);
 }
 
 /**
@@ -179,6 +183,13 @@ static int vnmq_ctrl_submit(struct vnmq_ctrl *ctrl, struct vnmq_cmd *cmd)
 	return ret;
 }
 
+static unsigned long vnmq_ctrl_patience(const struct vnmq_ctrl *ctrl)
+{
+	unsigned int late = READ_ONCE(ctrl->late);
+
+	return late ? VNMQ_CTRL_DEADLINE_LATE >> min(late - 1, 8u) : VNMQ_CTRL_DEADLINE;
+}
+
 /*
  * Sleep until the device has answered @cmd. Interrupts can be missing (no vector, or a device that
  * raises none), so the ring is looked at between two sleeps, too.
@@ -186,13 +197,12 @@ static int vnmq_ctrl_submit(struct vnmq_ctrl *ctrl, struct vnmq_cmd *cmd)
  */
 static int vnmq_ctrl_wait(struct vnmq_ctrl *ctrl, struct vnmq_cmd *cmd)
 {
-	unsigned long deadline = jiffies + (READ_ONCE(ctrl->late) ? VNMQ_CTRL_DEADLINE_LATE :
-								    VNMQ_CTRL_DEADLINE);
+	unsigned long deadline = jiffies + vnmq_ctrl_patience(ctrl);
 	unsigned int usecs = VNMQ_CTRL_POLL_MIN;
 	unsigned long ticks = max(HZ / 100, 1);
 
 	for (;;) {
-		vnmq_ctrl_poll(ctrl);
+		vnmq_ctrl_poll(ctrl, ctrl->vq);
 		if (try_wait_for_completion(&cmd->done))
 			return 0;
 		if (virtqueue_is_broken(ctrl->vq))
@@ -231,13 +241,14 @@ int vnmq_ctrl_exec(struct vnmq_priv *priv, struct vnmq_cmd *cmd)
 	unsigned long flags;
 	int ret;
 
-	if (!ctrl->vq) {
-		kfree(cmd);
-		return -EOPNOTSUPP;
-	}
 	if (mutex_lock_killable(&ctrl->mutex)) {
 		kfree(cmd);
 		return -EINTR;
+	}
+	if (!ctrl->vq) {
+		kfree(cmd);
+		ret = -EOPNOTSUPP;
+		goto unlock;
 	}
 
 	atomic_long_inc(&ctrl->count[VNMQ_CTRL_COMMANDS]);
@@ -254,7 +265,7 @@ int vnmq_ctrl_exec(struct vnmq_priv *priv, struct vnmq_cmd *cmd)
 		ret = cmd->status == VIRTIO_NET_OK ? 0 : -EINVAL;
 	} else {
 		cmd->state = VNMQ_CMD_GIVEN_UP;
-		ctrl->late = ret == -ETIMEDOUT;
+		ctrl->late = ret == -ETIMEDOUT ? ctrl->late + 1 : 0;
 		cmd = NULL;
 	}
 	spin_unlock_irqrestore(&ctrl->lock, flags);

@@ -53,8 +53,9 @@ static int vnmq_set_ringparam(struct net_device *dev, struct ethtool_ringparam *
 		NL_SET_ERR_MSG(extack, "the device cannot reset a single queue");
 		return -EOPNOTSUPP;
 	}
-	if (!ring->rx_pending || !ring->tx_pending) {
-		NL_SET_ERR_MSG(extack, "a ring needs descriptors");
+	if (ring->rx_pending < vnmq_rx_ring_min(priv) ||
+	    ring->tx_pending < vnmq_tx_ring_min(priv)) {
+		NL_SET_ERR_MSG(extack, "a ring must have the descriptors of one buffer");
 		return -EINVAL;
 	}
 	if (!virtio_has_feature(priv->vdev, VIRTIO_F_RING_PACKED) &&

@@ -18,9 +18,29 @@
 /* More pieces than a page can have, one of the smallest buffers being 64 bytes. */
 #define VNMQ_FRAG_REFS	1024
 
+/**
+ * vnmq_frag_drain - give back the page that pieces come from
+ * @pool: empty afterwards, and usable
+ *
+ * Context: the owner of @pool.
+ */
+void vnmq_frag_drain(struct vnmq_frag_pool *pool)
+{
+	if (pool->page) {
+		page_ref_sub(pool->page, pool->refs - 1);
+		put_page(pool->page);
+	}
+	memset(pool, 0, sizeof(*pool));
+}
+
 static bool vnmq_frag_next_page(struct vnmq_frag_pool *pool, gfp_t gfp)
 {
-	struct page *page = pool->page;
+	struct page *page;
+
+	/* Once more would mark what comes next as taken from the last reserves, too. */
+	if (pool->page && page_is_pfmemalloc(pool->page))
+		vnmq_frag_drain(pool);
+	page = pool->page;
 
 	/* All pieces came back already: the same page again, hot in the cache. */
 	if (page && page_ref_sub_and_test(page, pool->refs)) {
@@ -104,19 +124,4 @@ unsigned int vnmq_frag_take_rest(struct vnmq_frag_pool *pool, unsigned int less_
 void vnmq_frag_free(void *buf)
 {
 	put_page(virt_to_head_page(buf));
-}
-
-/**
- * vnmq_frag_drain - give back the page that pieces come from
- * @pool: empty afterwards, and usable
- *
- * Context: the owner of @pool.
- */
-void vnmq_frag_drain(struct vnmq_frag_pool *pool)
-{
-	if (pool->page) {
-		page_ref_sub(pool->page, pool->refs - 1);
-		put_page(pool->page);
-	}
-	memset(pool, 0, sizeof(*pool));
 }

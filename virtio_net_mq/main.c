@@ -118,14 +118,7 @@ static void vnmq_configure(struct vnmq_priv *priv)
 {
 	struct virtio_device *vdev = priv->vdev;
 
-	if (priv->max_pairs > 1 && vnmq_queues_send_count(priv, priv->curr_pairs)) {
-		netdev_warn(priv->dev, "the device did not take %u queue pairs: using one\n",
-			    priv->curr_pairs);
-		/* Fewer queues never fail. */
-		if (netif_set_real_num_queues(priv->dev, 1, 1))
-			return;
-		priv->curr_pairs = 1;
-	}
+	vnmq_queues_tell_count(priv);
 	if (!virtio_has_feature(vdev, VIRTIO_NET_F_MAC) &&
 	    virtio_has_feature(vdev, VIRTIO_NET_F_CTRL_MAC_ADDR) &&
 	    vnmq_mac_send(priv, priv->dev->dev_addr))
@@ -188,8 +181,9 @@ static void vnmq_detach(struct vnmq_priv *priv)
 	netif_device_detach(priv->dev);
 	if (netif_running(priv->dev)) {
 		vnmq_link_stop(priv);
-		netif_tx_disable(priv->dev);
+		/* Nobody is left who would wake a queue again. */
 		vnmq_queues_stop(priv);
+		netif_tx_disable(priv->dev);
 	}
 	rtnl_unlock();
 	vnmq_link_exit(priv);
@@ -307,9 +301,7 @@ static int __maybe_unused vnmq_restore(struct virtio_device *vdev)
 
 	rtnl_lock();
 	virtio_device_ready(vdev);
-	if (priv->max_pairs > 1 && vnmq_queues_send_count(priv, priv->curr_pairs))
-		netdev_warn(priv->dev, "the device did not take %u queue pairs\n",
-			    priv->curr_pairs);
+	vnmq_queues_tell_count(priv);
 	if (vnmq_features_resync(priv))
 		netdev_warn(priv->dev, "the device did not take the receive offloads\n");
 	vnmq_filter_start(priv);

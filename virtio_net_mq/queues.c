@@ -82,11 +82,22 @@ void vnmq_queues_free(struct vnmq_priv *priv)
 	kvfree(priv->rq);
 }
 
+static int vnmq_ring_check(struct vnmq_priv *priv, struct virtqueue *vq, unsigned int min)
+{
+	unsigned int size = virtqueue_get_vring_size(vq);
+
+	if (size >= min)
+		return 0;
+	dev_err(&priv->vdev->dev, "queue %s has a ring of %u, and a buffer takes %u descriptors\n",
+		vq->name, size, min);
+	return -EINVAL;
+}
+
 /**
  * vnmq_queues_create - find the virtqueues
  * @priv: the device, reset or new, with features negotiated
  *
- * Return: 0 or an error of the transport; nothing is left then.
+ * Return: 0, -EINVAL when a ring is too small, or an error of the transport; nothing is left then.
  * Context: probe or restore.
  */
 int vnmq_queues_create(struct vnmq_priv *priv)
@@ -121,6 +132,14 @@ int vnmq_queues_create(struct vnmq_priv *priv)
 	ret = vnmq_find_vqs(priv->vdev, count, vqs, info);
 	if (ret)
 		goto free;
+	for (i = 0; i < priv->max_pairs && !ret; i++)
+		ret = vnmq_ring_check(priv, vqs[vnmq_rxq_to_vq(i)], vnmq_rx_ring_min(priv)) ?:
+		      vnmq_ring_check(priv, vqs[vnmq_txq_to_vq(i)], vnmq_tx_ring_min(priv));
+	if (ret) {
+		virtio_reset_device(priv->vdev);
+		priv->vdev->config->del_vqs(priv->vdev);
+		goto free;
+	}
 	for (i = 0; i < priv->max_pairs; i++) {
 		priv->rq[i].vq = vqs[vnmq_rxq_to_vq(i)];
 		vnmq_rx_ring_changed(&priv->rq[i]);
@@ -176,6 +195,7 @@ static void vnmq_pair_start(struct vnmq_priv *priv, unsigned int index)
 	if (rq->started)
 		return;
 	rq->started = true;
+	WRITE_ONCE(sq->off, false);
 	if (!vnmq_rx_fill(rq, GFP_KERNEL))
 		mod_timer(&rq->refill_timer, jiffies + 1);
 	napi_enable(&rq->napi);
@@ -222,7 +242,7 @@ void vnmq_queues_start(struct vnmq_priv *priv)
 
 /**
  * vnmq_queues_stop - no traffic on any pair
- * @priv: the stack does not send
+ * @priv: the stack may still send; a transmit queue that is stopped after this stays so
  *
  * Context: RTNL.
  */
@@ -232,18 +252,14 @@ void vnmq_queues_stop(struct vnmq_priv *priv)
 
 	priv->running = false;
 	for (i = 0; i < priv->max_pairs; i++)
+		WRITE_ONCE(priv->sq[i].off, true);
+	virtio_synchronize_cbs(priv->vdev);
+	for (i = 0; i < priv->max_pairs; i++)
 		vnmq_pair_stop(priv, i);
 }
 
-/**
- * vnmq_queues_send_count - tell the device how many pairs to use (virtio 1.2, 5.1.6.5.6)
- * @priv: the device
- * @pairs: 1 to max_pairs
- *
- * Return: 0 or an error of vnmq_ctrl_exec().
- * Context: process.
- */
-int vnmq_queues_send_count(struct vnmq_priv *priv, unsigned int pairs)
+/* Tell the device how many pairs to use (virtio 1.2, 5.1.6.5.6). Return: as vnmq_ctrl_exec(). */
+static int vnmq_queues_send_count(struct vnmq_priv *priv, unsigned int pairs)
 {
 	struct virtio_net_ctrl_mq mq = {
 		.virtqueue_pairs = __cpu_to_virtio16(priv->le, pairs),
@@ -262,6 +278,23 @@ static void vnmq_queues_spread(struct vnmq_priv *priv, unsigned int pairs)
 	WRITE_ONCE(priv->curr_pairs, pairs);
 	vnmq_affinity_set(priv);
 	cpus_read_unlock();
+}
+
+/**
+ * vnmq_queues_tell_count - a device that is ready hears how many pairs are in use
+ * @priv: the device; a new one uses one pair
+ *
+ * Context: RTNL, before traffic.
+ */
+void vnmq_queues_tell_count(struct vnmq_priv *priv)
+{
+	if (priv->max_pairs == 1 || !vnmq_queues_send_count(priv, priv->curr_pairs))
+		return;
+	netdev_warn(priv->dev, "the device did not take %u queue pairs: using one\n",
+		    priv->curr_pairs);
+	/* Fewer queues never fail. */
+	if (!netif_set_real_num_queues(priv->dev, 1, 1))
+		vnmq_queues_spread(priv, 1);
 }
 
 /*

@@ -72,6 +72,20 @@ bool vnmq_rx_fill(struct vnmq_rq *rq, gfp_t gfp)
 	return false;
 }
 
+/**
+ * vnmq_rx_ring_min - how large a receive ring must be
+ * @priv: layout chosen
+ *
+ * Return: descriptors that a buffer takes.
+ */
+unsigned int vnmq_rx_ring_min(const struct vnmq_priv *priv)
+{
+	if (priv->rx_mode != VNMQ_RX_BIG ||
+	    virtio_has_feature(priv->vdev, VIRTIO_RING_F_INDIRECT_DESC))
+		return 1;
+	return priv->big_pages + !priv->any_layout;
+}
+
 /* Hand a complete frame to the stack. Return: its length, 0 if it had to be dropped. */
 static unsigned int vnmq_rx_deliver(struct vnmq_rq *rq, struct sk_buff *skb,
 				    const struct virtio_net_hdr *hdr, bool record)

@@ -38,11 +38,12 @@ static unsigned int vnmq_tx_reclaim(struct vnmq_sq *sq, int budget)
 
 /*
  * Ask for an interrupt when three quarters of the ring's content are done. Return: false when
- * so much is done already; clean up again then. Context: tx queue lock.
+ * so much is done already; clean up again then. A ring that the device broke gives nothing back,
+ * whatever it says. Context: tx queue lock.
  */
 static bool vnmq_tx_arm(struct vnmq_sq *sq)
 {
-	return virtqueue_enable_cb_delayed(sq->vq);
+	return virtqueue_enable_cb_delayed(sq->vq) || virtqueue_is_broken(sq->vq);
 }
 
 /* Clean up and arm, until both hold. Context: tx queue lock, NAPI mode. */
@@ -82,9 +83,24 @@ void vnmq_tx_ring_changed(struct vnmq_sq *sq)
 {
 	unsigned int size = virtqueue_get_vring_size(sq->vq);
 
+	sq->max_descs = VNMQ_TX_SG;
 	sq->need_free = clamp_t(unsigned int, size / 4, 1, VNMQ_TX_SG);
-	if (!virtio_has_feature(sq->priv->vdev, VIRTIO_RING_F_INDIRECT_DESC))
-		sq->need_free = min_t(unsigned int, size, VNMQ_TX_SG);
+	if (!virtio_has_feature(sq->priv->vdev, VIRTIO_RING_F_INDIRECT_DESC)) {
+		sq->max_descs = min_t(unsigned int, size, VNMQ_TX_SG);
+		sq->need_free = sq->max_descs;
+	}
+}
+
+/**
+ * vnmq_tx_ring_min - how large a transmit ring must be
+ * @priv: layout chosen
+ *
+ * Return: descriptors that a frame takes at least.
+ */
+unsigned int vnmq_tx_ring_min(const struct vnmq_priv *priv)
+{
+	return priv->any_layout || virtio_has_feature(priv->vdev, VIRTIO_RING_F_INDIRECT_DESC) ?
+	       1 : 2;
 }
 
 /**
@@ -203,6 +219,8 @@ static int vnmq_tx_add(struct vnmq_sq *sq, struct sk_buff *skb)
 	}
 
 	ret = vnmq_hdr_from_skb(priv, skb, hdr);
+	if (unlikely(n > sq->max_descs))
+		ret = ret ?: -ENOSPC;
 	if (likely(!ret)) {
 		sg_mark_end(&sg[n - 1]);
 		ret = virtqueue_add_outbuf(sq->vq, sg, n, skb, GFP_ATOMIC);
@@ -238,7 +256,7 @@ static void vnmq_tx_stop(struct vnmq_sq *sq)
 
 /*
  * More descriptors than are free. Return: true when the stack keeps @skb for later, false when
- * it must be tried again now, linear. Context: tx queue lock.
+ * it must be tried again now, in one piece. Context: tx queue lock.
  */
 static bool vnmq_tx_defer(struct vnmq_sq *sq)
 {
@@ -281,7 +299,7 @@ static netdev_tx_t vnmq_tx_failed(struct vnmq_sq *sq, struct sk_buff *skb, int e
 			vnmq_tx_kick(sq);
 			return NETDEV_TX_BUSY;
 		}
-		if (skb_linearize(skb)) {
+		if (skb_linearize(skb) || skb_cow_head(skb, sq->priv->hdr_len)) {
 			vnmq_tx_drop(sq, skb, VNMQ_TX_MEMORY_ERRORS);
 			return NETDEV_TX_OK;
 		}

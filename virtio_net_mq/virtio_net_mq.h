@@ -213,8 +213,9 @@ struct vnmq_sq {
 	struct netdev_queue *txq;
 	unsigned int index;
 	unsigned int need_free;		/* stop the queue below so many free descriptors */
+	unsigned int max_descs;		/* more do not fit, however empty the ring is */
 	bool use_napi;			/* completions by NAPI, else skbs are orphaned when sent */
-	bool off;			/* RTNL, interrupt: the ring is being replaced */
+	bool off;			/* RTNL, interrupt: the queue is to stay stopped */
 
 	/* transmit, tx queue lock */
 	struct scatterlist sg[VNMQ_TX_SG] ____cacheline_aligned_in_smp;
@@ -253,7 +254,7 @@ struct vnmq_ctrl {
 	struct mutex mutex;		/* one command at a time */
 	spinlock_t lock;		/* vq and the state of commands, against the interrupt */
 	bool irq;			/* the queue has a callback; without, the sender polls */
-	bool late;			/* lock: the last command was given up */
+	unsigned int late;		/* lock: commands given up since the last answer */
 	atomic_long_t count[VNMQ_CTRL_COUNTERS];
 };
 
@@ -300,6 +301,7 @@ struct vnmq_priv {
 	/* affinity.c */
 	struct hlist_node node_online;
 	struct hlist_node node_dead;
+	bool affinity_on;		/* probe, remove, power: CPU hotplug is followed */
 	bool affinity_set;		/* cpus_read_lock */
 };
 
@@ -330,12 +332,13 @@ static inline bool vnmq_has_ctrl(const struct vnmq_priv *priv)
 	return virtio_has_feature(priv->vdev, VIRTIO_NET_F_CTRL_VQ);
 }
 
-/* Context: NAPI of @rq, or its NAPI is off. */
+/* Context: NAPI of @rq, or its NAPI is off: process, then, which may be preempted. */
 static inline void vnmq_rx_count(struct vnmq_rq *rq, enum vnmq_rx_counter id, u64 n)
 {
-	u64_stats_update_begin(&rq->syncp);
+	unsigned long flags = u64_stats_update_begin_irqsave(&rq->syncp);
+
 	u64_stats_add(&rq->count[id], n);
-	u64_stats_update_end(&rq->syncp);
+	u64_stats_update_end_irqrestore(&rq->syncp, flags);
 }
 
 /* A dropped frame and the reason. Context: as vnmq_rx_count(). */
@@ -347,12 +350,13 @@ static inline void vnmq_rx_count_drop(struct vnmq_rq *rq, enum vnmq_rx_counter r
 	u64_stats_update_end(&rq->syncp);
 }
 
-/* Context: tx queue lock. */
+/* Context: tx queue lock, or process while nobody uses the queue. */
 static inline void vnmq_tx_count(struct vnmq_sq *sq, enum vnmq_tx_counter id, u64 n)
 {
-	u64_stats_update_begin(&sq->syncp);
+	unsigned long flags = u64_stats_update_begin_irqsave(&sq->syncp);
+
 	u64_stats_add(&sq->count[id], n);
-	u64_stats_update_end(&sq->syncp);
+	u64_stats_update_end_irqrestore(&sq->syncp, flags);
 }
 
 /* Schedule @napi and keep its queue quiet meanwhile. Context: any with bottom halves off. */
@@ -385,7 +389,7 @@ int vnmq_queues_create(struct vnmq_priv *priv);
 void vnmq_queues_destroy(struct vnmq_priv *priv);
 void vnmq_queues_start(struct vnmq_priv *priv);
 void vnmq_queues_stop(struct vnmq_priv *priv);
-int vnmq_queues_send_count(struct vnmq_priv *priv, unsigned int pairs);
+void vnmq_queues_tell_count(struct vnmq_priv *priv);
 int vnmq_queues_set_count(struct vnmq_priv *priv, unsigned int pairs);
 int vnmq_queues_resize(struct vnmq_priv *priv, u32 rx, u32 tx);
 
@@ -431,6 +435,7 @@ int vnmq_rx_poll(struct napi_struct *napi, int budget);
 bool vnmq_rx_fill(struct vnmq_rq *rq, gfp_t gfp);
 void vnmq_rx_refill_timer(struct timer_list *timer);
 void vnmq_rx_ring_changed(struct vnmq_rq *rq);
+unsigned int vnmq_rx_ring_min(const struct vnmq_priv *priv);
 void vnmq_rx_recycle(struct virtqueue *vq, void *buf);
 void vnmq_rx_free_memory(struct vnmq_rq *rq);
 
@@ -462,6 +467,7 @@ int vnmq_tx_poll(struct napi_struct *napi, int budget);
 void vnmq_tx_clean_from_rx(struct vnmq_sq *sq, int budget);
 void vnmq_tx_restart(struct vnmq_sq *sq);
 void vnmq_tx_ring_changed(struct vnmq_sq *sq);
+unsigned int vnmq_tx_ring_min(const struct vnmq_priv *priv);
 void vnmq_tx_recycle(struct virtqueue *vq, void *buf);
 void vnmq_tx_timeout(struct net_device *dev, unsigned int index);
 

@@ -1,0 +1,44 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+# A device that returns a buffer which it never got breaks that transmit queue: what is sent there is dropped
+# and counted, the other queues carry on, nothing spins, and the device goes away.
+# kernels: 6.1 6.12 debug uml-smp
+# timeout: 60
+from device import *
+
+for parameter in ("napi_tx=1", "napi_tx=0"):
+    load("queue_pairs=2", parameter)
+    with Device(BASIC | CONTROL | {MQ}, pairs=2, ring=64) as device:
+        name = device.up()
+        listener = Listener(name)
+        sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        sock.bind((name, 0))
+
+        def send(queue, number):
+            # Each CPU has a queue of its own.
+            os.sched_setaffinity(0, {queue})
+            sock.send(PEER_MAC + OUR_MAC + b"\x88\xb5" + bytes([queue, number]).ljust(60))
+
+        def arrived(queue, number):
+            return any(f[12:16] == b"\x88\xb5" + bytes([queue, number]) for f in device.sent_frames(queue))
+
+        send(0, 0)
+        wait_for("a frame", lambda: arrived(0, 0))
+        device.stalled.add(0)
+        for number in range(1, 5):
+            send(0, number)
+        with device.lock:
+            for head in (1000, 0, 1, 2):
+                device.rings[1].push(head, 0)
+            device.interrupt(1)
+        # Both ways, past the polls that look at that queue, too.
+        for number in range(1, 100):
+            send(1, number)
+            device.deliver(frame(bytes([number]).ljust(60)))
+            listener.until(frame(bytes([number]).ljust(60)))
+        wait_for("frames of the other queue", lambda: arrived(1, 99))
+        for number in range(5, 10):
+            send(0, number)
+        now = counters(name)
+        assert now["tx0_ring_errors"] == now["tx_drops"] == 5, (now["tx0_ring_errors"], now["tx_drops"])
+    unload()
