@@ -42,6 +42,8 @@ VLOOP_DESTROY = _ioc(0, 1, 0)
 VLOOP_GET_VRING = _ioc(3, 2, 32)
 VLOOP_INTERRUPT = _ioc(1, 5, 4)
 VLOOP_SET_CONFIG = _ioc(1, 6, 144)
+VLOOP_FREEZE = _ioc(0, 9, 0)
+VLOOP_RESTORE = _ioc(0, 10, 0)
 
 
 def run(*command, check=True):
@@ -229,7 +231,7 @@ class Device:
         number, kind, index, value, features, _ = struct.unpack("<QIIqQQ", data)
         with self.lock:
             self.log.append((kind, index, value))
-            self.on_event((kind, index, value))
+            answer = self.on_event((kind, index, value)) or 0
             if kind == GONE:
                 return False
             if kind == REGISTERED:
@@ -247,7 +249,7 @@ class Device:
                 self.rings.pop(index, None)
             elif kind == KICK and self.ready:
                 self._kicked(index)
-        os.write(self.fd, struct.pack("<QiI", number, 0, 0))
+        os.write(self.fd, struct.pack("<QiI", number, answer, 0))
         return True
 
     def accepts(self, bit):
@@ -322,6 +324,14 @@ class Device:
     def set_config(self, offset, data, notify=True):
         fcntl.ioctl(self.fd, VLOOP_SET_CONFIG,
                     struct.pack("<IIII128s", offset, len(data), notify, 0, data))
+
+    def freeze(self):
+        """Suspend it."""
+        fcntl.ioctl(self.fd, VLOOP_FREEZE)
+
+    def restore(self):
+        """Resume it."""
+        fcntl.ioctl(self.fd, VLOOP_RESTORE)
 
     def set_status(self, status, notify=True):
         self.status = status

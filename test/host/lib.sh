@@ -73,12 +73,12 @@ is() {
 	[ "$value" = "$2" ] || fail "$1 is '$value', not '$2'"
 }
 
-# Try until it holds, ten seconds at most.
+# Try until it holds, a minute at most.
 soon() {
-	tries=200
+	tries=1200
 	until "$@"; do
 		tries=$((tries - 1))
-		[ $tries -gt 0 ] || fail "not within ten seconds: $*"
+		[ $tries -gt 0 ] || fail "not within a minute: $*"
 		sleep 0.05
 	done
 }

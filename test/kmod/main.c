@@ -165,6 +165,20 @@ static long vloop_get_top(u64 __user *user)
 	return put_user((u64)high << PAGE_SHIFT, user);
 }
 
+/* What suspend and resume do with the device, under the lock that they hold. */
+static long vloop_power(struct vloop_dev *dev, unsigned int cmd)
+{
+	int ret = -EOPNOTSUPP;
+
+#ifdef CONFIG_PM_SLEEP
+	device_lock(&dev->vdev.dev);
+	ret = cmd == VLOOP_FREEZE ? virtio_device_freeze(&dev->vdev) :
+				    virtio_device_restore(&dev->vdev);
+	device_unlock(&dev->vdev.dev);
+#endif
+	return ret;
+}
+
 static long vloop_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct vloop_dev *dev = vloop_file_dev(file);
@@ -194,6 +208,9 @@ static long vloop_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case VLOOP_BREAK:
 		vloop_dev_break(dev);
 		return 0;
+	case VLOOP_FREEZE:
+	case VLOOP_RESTORE:
+		return vloop_power(dev, cmd);
 	}
 	return -ENOTTY;
 }

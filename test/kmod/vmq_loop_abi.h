@@ -90,5 +90,8 @@ struct vloop_config {
 #define VLOOP_SET_CONFIG	_IOW(VLOOP_IOC, 6, struct vloop_config)
 #define VLOOP_GET_TOP		_IOR(VLOOP_IOC, 7, __u64)
 #define VLOOP_BREAK		_IO(VLOOP_IOC, 8)
+/* Suspend and resume of the device. */
+#define VLOOP_FREEZE		_IO(VLOOP_IOC, 9)
+#define VLOOP_RESTORE		_IO(VLOOP_IOC, 10)
 
 #endif /* VMQ_LOOP_ABI_H */
