@@ -17,7 +17,7 @@
 
 /* A device that is served by a busy or stopped host thread gets this long ... */
 #define VNMQ_CTRL_DEADLINE	(5 * HZ)
-/* ... and, once it let a command pass, only this long, then half as long, until it answers again. */
+/* ... and, once it let a command pass, only this long, then half of it, until it answers again. */
 #define VNMQ_CTRL_DEADLINE_LATE	(HZ / 4)
 /* Without an interrupt: microseconds of sleep between two looks at the ring, doubling. */
 #define VNMQ_CTRL_POLL_MIN	50
