@@ -56,8 +56,8 @@ shellcheck: ## shellcheck over all scripts
 unit: ## the tests that run in user space
 	@test/run --kernel none unit
 
-test: ## the tests in user space, builds for every kernel, and all cases in the user-mode kernel
-	@test/run --kernel none --kernel uml-smp
+test: ## unit tests, builds, all cases in the user-mode kernel, the main ones on 6.1, 6.12 and debug
+	@test/run --quick
 
 test-all: ## all cases on every kernel of the lab, the one with all checkers included
 	@test/run

@@ -66,7 +66,7 @@ start_pmd() {
 	# The frames on the tap are to be those of the test.
 	sysctl -q -w net.ipv6.conf.default.disable_ipv6=1
 	launch "$@"
-	within 60 prompted || bail "testpmd does not come up"
+	within 180 prompted || bail "testpmd does not come up"
 	running || bail "testpmd ended"
 	prompts=$(prompts)
 	ip link set tap0 up || bail "testpmd made no tap0"

@@ -3,6 +3,7 @@
 # A connection whose program is moved from CPU to CPU stays on one pair, in both directions, so
 # that its packets do not overtake one another.
 # kernels: 6.1 6.12 debug uml-smp
+# quick: 6.1
 # timeout: 60
 set -eu
 tmp=$(mktemp -d)

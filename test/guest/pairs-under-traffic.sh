@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # `ethtool -L` under full traffic in both directions loses no connection.
 # kernels: 6.1 6.12 debug uml-smp
+# quick: 6.1
 # timeout: 60
 # cpus: 4
 set -eu

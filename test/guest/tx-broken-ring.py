@@ -3,6 +3,7 @@
 # A device that returns a buffer which it never got breaks that transmit queue: what is sent there is dropped
 # and counted, the other queues carry on, nothing spins, and the device goes away.
 # kernels: 6.1 6.12 debug uml-smp
+# quick: 6.1 debug
 # timeout: 60
 from device import *
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # macvtap, raw packet sockets, taps with limits, and a queue that devices share.
 # kernels: 6.1 6.12 debug uml-smp
+# quick: 6.1 6.12 debug
 # timeout: 60
 set -eu
 

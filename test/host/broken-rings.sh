@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A guest that breaks its ring stops that ring, is told once, and nothing else suffers.
 # kernels: 6.1 6.12 debug uml-smp
+# quick: 6.1 debug
 # timeout: 60
 set -eu
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # No frame is lost or late while threads, policy, window, CPUs and placement change all the time.
 # kernels: 6.1 6.12 debug uml-smp
+# quick: 6.1
 # timeout: 90
 # cpus: 4
 set -eu

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Threads are in the cgroups of their owner, and no list takes them out of its cpuset.
 # kernels: 6.1 6.12 debug uml-smp
+# quick: 6.1
 # timeout: 60
 # cpus: 4
 set -eu

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The dirty log has every page that was written, and no other, when it is toggled under traffic.
 # kernels: 6.1 6.12 debug uml-smp
+# quick: 6.1 6.12 debug
 # timeout: 60
 set -eu
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A killed owner ends its threads, whoever else holds its files; these are refused and close at once.
 # kernels: 6.1 6.12 debug uml-smp
+# quick: 6.1 6.12 debug
 # timeout: 60
 set -eu
 cd -- "$(dirname -- "$0")/../.."

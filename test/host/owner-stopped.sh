@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # An owner that is stopped holds up nobody else, whatever it or an administrator was about to do.
 # kernels: 6.1 6.12 debug uml-smp
+# quick: 6.12 debug
 # timeout: 60
 set -eu
 cd -- "$(dirname -- "$0")/../.."

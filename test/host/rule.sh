@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # One busy transmit queue stays with worker 0; two spread over workers of their own, and gather again.
 # kernels: 6.1 6.12 debug uml-smp
+# quick: 6.1 6.12 debug
 # timeout: 60
 set -eu
 cd -- "$(dirname -- "$0")/../.."

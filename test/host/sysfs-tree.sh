@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The tree below mq/ is what the ABI text says, no more and no less.
 # kernels: 6.1 6.12 debug uml-smp
+# quick: debug
 # timeout: 60
 set -eu
 cd -- "$(dirname -- "$0")/../.."

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # 1, 2, 4, 8 and 16 pairs make up to 1, 3, 5, 5 and 5 threads, each started when it is first needed.
 # kernels: 6.1 6.12 debug uml-smp
+# quick: 6.1 6.12
 # timeout: 90
 set -eu
 cd -- "$(dirname -- "$0")/../.."

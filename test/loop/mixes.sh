@@ -3,6 +3,7 @@
 # Every mix of our modules and the stock ones carries traffic each way, and keeps a TCP
 # connection while the number of queue pairs and the size of the rings change.
 # kernels: 6.1 6.12 debug uml-smp
+# quick: 6.1
 # timeout: 150
 set -eu
 tmp=$(mktemp -d)

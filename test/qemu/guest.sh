@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# kernels: 6.1 debug
+# kernels: 6.1 debug uml-smp
 # timeout: 300
 # guest: 6.1
 #
