@@ -57,15 +57,18 @@ static int vnmq_gso_of(u8 gso_type, struct vnmq_gso *gso)
  * A frame to segment whose checksum is there already (a host that forwards what it has merged sends
  * such) does not say where its headers end. Return: offset of the transport header, or negative.
  */
-static int vnmq_gso_find_transport(struct sk_buff *skb, const struct vnmq_gso *gso)
+static int vnmq_gso_find_transport(const struct vnmq_priv *priv, struct sk_buff *skb,
+				   const struct vnmq_gso *gso)
 {
+	/* Which programs dissect flows there; the skb has no device yet. */
+	struct net *net = dev_net(priv->dev);
 	struct flow_keys_basic keys;
 	__be16 proto;
 
 	if (!pskb_may_pull(skb, ETH_HLEN))
 		return -EINVAL;
 	proto = ((struct ethhdr *)skb->data)->h_proto;
-	if (!skb_flow_dissect_flow_keys_basic(NULL, skb, &keys, skb->data, proto, ETH_HLEN,
+	if (!skb_flow_dissect_flow_keys_basic(net, skb, &keys, skb->data, proto, ETH_HLEN,
 					      skb_headlen(skb), FLOW_DISSECTOR_F_STOP_AT_ENCAP))
 		return -EINVAL;
 	if (keys.basic.ip_proto != gso->proto)
@@ -149,7 +152,7 @@ int vnmq_hdr_to_skb(const struct vnmq_priv *priv, const struct virtio_net_hdr *h
 			return -EINVAL;
 		thoff = start;
 	} else {
-		thoff = vnmq_gso_find_transport(skb, &gso);
+		thoff = vnmq_gso_find_transport(priv, skb, &gso);
 		if (thoff < 0 || !pskb_may_pull(skb, thoff + gso.thlen))
 			return -EINVAL;
 		skb_set_transport_header(skb, thoff);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # kernels: 6.1 6.12 debug uml-smp
-# quick: 6.1 6.12 debug
+# quick: 6.1 6.12
 # timeout: 180
 #
 # Every packet that testpmd transmits on two queues arrives at the tap, once.

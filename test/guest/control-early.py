@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Interrupts of every queue before the driver is ready for them do no harm.
 # kernels: 6.1 6.12 debug uml-smp
-# quick: 6.1 debug
+# quick: debug
 # timeout: 60
 from device import *
 

@@ -4,7 +4,6 @@
 # signal, what was asked for fails, the old answer is no answer to the next command, and the device
 # can be taken away.
 # kernels: 6.1 6.12 debug uml-smp
-# quick: debug
 # timeout: 90
 import signal
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Counters of the queues add up to the totals and to what went through, and go by the names of the stock driver.
 # kernels: 6.1 6.12 debug uml-smp
-# quick: 6.1 6.12
+# quick: 6.1
 # timeout: 30
 set -eu
 # shellcheck source=test/guest/traffic.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A header that does not fit its frame costs that frame; one that does, is honoured.
 # kernels: 6.1 6.12 debug uml-smp
-# quick: 6.1 debug
+# quick: debug
 # timeout: 60
 import itertools
 import random

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Every ioctl answers as the stock module does, in every situation.
 # kernels: 6.1 6.12 debug uml-smp
-# quick: 6.1 6.12 debug
+# quick: 6.1 6.12
 # timeout: 60
 set -eu
 

@@ -3,7 +3,7 @@
 # `loop down` leaves nothing, neither after traffic nor when its program was killed under
 # traffic: no module, network namespace, process or device.
 # kernels: 6.1 6.12 debug uml-smp
-# quick: 6.1 6.12 debug
+# quick: 6.1
 # timeout: 90
 set -eu
 tmp=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # kernels: 6.1 debug uml-smp
-# timeout: 300
+# timeout: 600
 # guest: 6.1
 #
 # QEMU's guest with vhost=on and four pairs: it reaches the host, TCP brings back what

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # kernels: 6.1 debug uml-smp
-# timeout: 200
+# timeout: 400
 # guest: 6.1
 #
 # QEMU is killed with SIGKILL while its guest has traffic both ways; nothing is left.
