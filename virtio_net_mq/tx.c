@@ -56,9 +56,10 @@ static void vnmq_tx_clean(struct vnmq_sq *sq, int budget)
 	} while (!vnmq_tx_arm(sq));
 }
 
+/* A broken ring takes nothing: what waits for it is to be dropped, and not to wait for ever. */
 static bool vnmq_tx_has_room(const struct vnmq_sq *sq)
 {
-	return sq->vq->num_free >= sq->need_free;
+	return sq->vq->num_free >= sq->need_free || virtqueue_is_broken(sq->vq);
 }
 
 /* Context: tx queue lock. */
@@ -266,7 +267,7 @@ static bool vnmq_tx_defer(struct vnmq_sq *sq)
 	vnmq_tx_count(sq, VNMQ_TX_BUSY, 1);
 	do {
 		virtqueue_disable_cb(sq->vq);
-		if (vnmq_tx_reclaim(sq, 0)) {
+		if (vnmq_tx_reclaim(sq, 0) || virtqueue_is_broken(sq->vq)) {
 			netif_tx_start_queue(sq->txq);
 			if (!sq->use_napi)
 				return true;
