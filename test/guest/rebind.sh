@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The driver is taken from its device and given back under traffic, again and again.
 # kernels: 6.1 6.12 debug uml-smp
-# quick: 6.12
 # timeout: 60
 set -eu
 # shellcheck source=test/guest/traffic.sh

@@ -3,7 +3,6 @@
 # A device that claims to have written more than the buffer holds, or less than a frame, loses that
 # frame and no other, in each layout of receive buffers.
 # kernels: 6.1 6.12 debug uml-smp
-# quick: debug
 # timeout: 40
 from device import *
 

@@ -3,7 +3,7 @@
 # A ring of any size carries frames of any length, without indirect descriptors, too; one that cannot
 # hold a single buffer is refused with a line that says so.
 # kernels: 6.1 6.12 debug uml-smp
-# quick: 6.1 6.12 debug
+# quick: 6.1 6.12
 # timeout: 60
 from device import *
 

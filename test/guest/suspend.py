@@ -3,7 +3,7 @@
 # Suspended and resumed under traffic the device carries it again, with as many pairs; one that does not come
 # back can be removed.
 # kernels: 6.1 6.12 debug
-# quick: 6.1 6.12 debug
+# quick: 6.1 6.12
 # timeout: 60
 from device import *
 

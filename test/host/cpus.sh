@@ -20,10 +20,14 @@ runs_on() {
 	is "$group/worker$1/effective_cpulist" "$2"
 }
 
+has_thread() {
+	[ "$(cat "$group/worker$1/pid")" != 0 ]
+}
+
 start_all() {
 	echo pair >"$group/policy"
 	for i in 0 1 2 3; do pairs tx $i >/dev/null; done
-	soon test "$(cat "$group/worker3/pid")" != 0
+	soon has_thread 3
 }
 
 # shellcheck disable=SC2119

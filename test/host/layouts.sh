@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Frames of all sizes in buffers of all layouts, over the borders of memory regions.
 # kernels: 6.1 6.12 debug uml-smp
-# quick: 6.1 debug
+# quick: 6.1
 # timeout: 60
 set -eu
 

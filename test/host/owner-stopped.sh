@@ -17,7 +17,7 @@ host_load
 
 # While its number of threads is lowered: who reads does not wait for that, nor do others.
 pairs_start 4
-echo 1000 >"$group/window_jiffies"
+echo 60000 >"$group/window_jiffies"
 spread() {
 	for i in 0 1 2 3; do
 		pairs tx $i >/dev/null

@@ -22,7 +22,7 @@ traced() {
 }
 
 pairs_start 4
-echo 1000 >"$group/window_jiffies"
+echo 60000 >"$group/window_jiffies"
 : >$tracing/trace
 pairs tx 2 10 >/dev/null
 traced "vhmq_kick: owner=$owner queue=transmit/2"

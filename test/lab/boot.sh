@@ -71,7 +71,7 @@ start_x86() {
 		-device virtio-9p-pci,fsdev=lab,mount_tag=lab "$@"
 	if [ -n "${icount-}" ]; then
 		set -- "$@" -accel tcg,thread=single -icount shift=0,sleep=off -cpu max,la57=off
-	elif [ -r /dev/kvm ] && [ -w /dev/kvm ]; then
+	elif "$top/test/lab/have-kvm"; then
 		set -- "$@" -accel kvm -cpu host
 	else
 		set -- "$@" -accel tcg,thread=multi -cpu max,la57=off
