@@ -9,8 +9,9 @@ KDIR ?= /lib/modules/$(KVER)/build
 package := $(shell sed -n 's/^PACKAGE_NAME="\(.*\)"$$/\1/p' dkms.conf)
 version := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"$$/\1/p' dkms.conf)
 
-# Kernels of the lab that `modules-all` builds for: the oldest, the newest, and between.
-all_kernels := 6.1 6.12 uml-smp 7.3
+# Kernels of the lab that `modules-all` builds for: the oldest, the newest, and between. Of 6.1
+# also the oldest release that Debian 12 still has: its headers include fewer others.
+all_kernels := 6.1-oldest 6.1 6.12 uml-smp 7.3
 
 .PHONY: help modules modules-all modules_install dkms-install dkms-uninstall \
 	check checkpatch sparse shellcheck unit test test-all demo bench lab clean

@@ -5,6 +5,7 @@
  * The kernel's inline helpers know what their kernel knew: ours treats every kernel
  * alike, UDP segmentation included.
  */
+#include <linux/ip.h>
 #include <linux/tcp.h>
 #include <linux/udp.h>
 #include <net/flow_dissector.h>

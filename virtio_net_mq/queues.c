@@ -5,6 +5,8 @@
  * A pair that was started stays so until the device is closed, even when `ethtool -L` takes it away
  * from the stack: what is in its rings is still delivered and freed.
  */
+#include <linux/cpu.h>
+
 #include "virtio_net_mq.h"
 
 static void vnmq_rq_init(struct vnmq_priv *priv, unsigned int index)
