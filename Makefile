@@ -13,12 +13,15 @@ version := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"$$/\1/p' dkms.conf)
 # also the oldest release that Debian 12 still has: its headers include fewer others.
 all_kernels := 6.1-oldest 6.1 6.12 uml-smp 7.3
 
-.PHONY: help modules modules-all modules_install dkms-install dkms-uninstall \
+.PHONY: help setup modules modules-all modules_install dkms-install dkms-uninstall \
 	check checkpatch sparse shellcheck unit test test-all demo bench lab clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z_-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
 	@echo 'KVER=RELEASE or KDIR=DIRECTORY chooses the kernel to build for; the running one otherwise.'
+
+setup: ## install the Debian packages that building and testing need, as root
+	@test/setup
 
 modules: ## build both modules, into build/<kernel release>/
 	@scripts/build-modules '$(KDIR)'
@@ -43,7 +46,7 @@ dkms-uninstall: ## take everything back from dkms, as root
 	@! dkms status $(package)/$(version) | grep -q . || dkms remove $(package)/$(version) --all
 	@rm -rf /usr/src/$(package)-$(version)
 
-check: checkpatch sparse shellcheck unit ## style, sparse, warnings, scripts, unit tests
+check: setup checkpatch sparse shellcheck unit ## style, sparse, warnings, scripts, unit tests
 
 checkpatch: ## the kernel's style checker over the C files
 	@test/check/checkpatch.sh
@@ -57,19 +60,19 @@ shellcheck: ## shellcheck over all scripts
 unit: ## the tests that run in user space
 	@test/run --kernel none unit
 
-test: ## unit tests, builds, all cases in the user-mode kernel, the main ones on 6.1, 6.12 and debug
+test: setup ## unit tests, builds, all cases in the user-mode kernel, the main ones on 6.1, 6.12 and debug
 	@test/run --quick
 
-test-all: ## all cases on every kernel of the lab, the one with all checkers included
+test-all: setup ## all cases on every kernel of the lab, the one with all checkers included
 	@test/run
 
 demo: ## shows in a virtual machine what the modules do
 	@test/demo/run
 
-bench: ## compares cost and throughput with the stock modules
+bench: setup ## compares cost and throughput with the stock modules
 	@test/bench/run
 
-lab: ## fetch or build all of the lab's kernels ahead of time
+lab: setup ## fetch or build all of the lab's kernels ahead of time
 	@set -e; for kernel in 6.1 6.12 7.3 debug uml-smp uml; do test/lab/kernel $$kernel; done
 
 clean: ## remove what was built here
