@@ -29,9 +29,15 @@
 
 static int vhmq_open(struct inode *inode, struct file *file)
 {
-	struct vhmq_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	struct vhmq_dev *dev;
 	unsigned int i;
 
+	if (wait_for_completion_killable(&vhmq_up))
+		return -EINTR;
+	if (vhmq_up_error)
+		return -ENODEV;
+
+	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 	if (!dev)
 		return -ENOMEM;
 

@@ -40,6 +40,9 @@ static struct miscdevice vhmq_misc = {
 	.fops	= &vhmq_fops,
 };
 
+DECLARE_COMPLETION(vhmq_up);
+int vhmq_up_error;
+
 static int __init vhmq_init(void)
 {
 	int ret = misc_register(&vhmq_misc);
@@ -51,7 +54,14 @@ static int __init vhmq_init(void)
 	if (ret)
 		return ret;
 
+	/*
+	 * The file can be opened already, and mq/, below its device, is still to
+	 * come. Opening holds a lock that deregistering takes: nobody is in there
+	 * when this returns.
+	 */
 	ret = vhmq_groups_init(&vhmq_misc);
+	vhmq_up_error = ret;
+	complete_all(&vhmq_up);
 	if (ret)
 		misc_deregister(&vhmq_misc);
 	return ret;

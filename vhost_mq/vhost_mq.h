@@ -493,6 +493,9 @@ struct vhmq_backend {
  */
 
 extern const struct file_operations vhmq_fops;
+/* The module is up, or not: then the error. Who opens the file waits for it. */
+extern struct completion vhmq_up;
+extern int vhmq_up_error;
 extern bool vhmq_fork_from_owner_default;	/* module parameter */
 
 /* open */
