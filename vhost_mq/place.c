@@ -98,13 +98,8 @@ static unsigned int nth_cpu(unsigned int n, const struct cpumask *cpus)
 	return cpu;
 }
 
-/**
- * vhmq_worker_place - find out where a worker is to run
- * @worker: the worker; the result is in worker->place
- *
- * Context: process, pool->lock.
- */
-void vhmq_worker_place(struct vhmq_worker *worker)
+/* Its list, as far as the cpuset allows it. The answer in pool->allowed is fresh. */
+static void worker_place(struct vhmq_worker *worker)
 {
 	struct vhmq_pool *pool = worker->pool;
 	const struct cpumask *list = worker_list(worker);
@@ -127,12 +122,32 @@ void vhmq_worker_place(struct vhmq_worker *worker)
 	}
 }
 
-/* pool->lock; the thread is not reaped meanwhile */
-static void worker_move(struct vhmq_worker *worker)
+/**
+ * vhmq_worker_place - find out where a worker is to run
+ * @worker: the worker; the result is in worker->place
+ *
+ * Context: process, pool->lock.
+ */
+void vhmq_worker_place(struct vhmq_worker *worker)
+{
+	if (!cpumask_empty(worker_list(worker)))
+		pool_ask_allowed(worker->pool);
+	worker_place(worker);
+}
+
+/*
+ * pool->lock; the thread is not reaped meanwhile. The cpuset may have changed since
+ * it was @asked for: asks once for all that are moved.
+ */
+static void worker_move(struct vhmq_worker *worker, bool *asked)
 {
 	struct task_struct *task;
 
-	vhmq_worker_place(worker);
+	if (!*asked && !cpumask_empty(worker_list(worker))) {
+		pool_ask_allowed(worker->pool);
+		*asked = true;
+	}
+	worker_place(worker);
 	task = rcu_dereference_protected(worker->task,
 					 lockdep_is_held(&worker->pool->lock));
 	/* Fails when the CPUs go away just now; their going leads here again. */
@@ -170,6 +185,7 @@ static int pool_check_cpus(struct vhmq_pool *pool, const struct cpumask *cpus)
 int vhmq_pool_set_cpus(struct vhmq_pool *pool, const struct cpumask *cpus,
 		       enum vhmq_placement placement)
 {
+	bool asked = !cpumask_empty(cpus);
 	unsigned int k;
 	int ret;
 
@@ -180,7 +196,7 @@ int vhmq_pool_set_cpus(struct vhmq_pool *pool, const struct cpumask *cpus,
 		pool->placement = placement;
 		for (k = 0; k < VHMQ_MAX_WORKERS; k++)
 			if (pool->workers[k])
-				worker_move(pool->workers[k]);
+				worker_move(pool->workers[k], &asked);
 	}
 	mutex_unlock(&pool->lock);
 	return ret;
@@ -197,13 +213,14 @@ int vhmq_pool_set_cpus(struct vhmq_pool *pool, const struct cpumask *cpus,
 int vhmq_worker_set_cpus(struct vhmq_worker *worker, const struct cpumask *cpus)
 {
 	struct vhmq_pool *pool = worker->pool;
+	bool asked = !cpumask_empty(cpus);
 	int ret;
 
 	mutex_lock(&pool->lock);
 	ret = pool_check_cpus(pool, cpus);
 	if (!ret) {
 		cpumask_copy(worker->cpus, cpus);
-		worker_move(worker);
+		worker_move(worker, &asked);
 	}
 	mutex_unlock(&pool->lock);
 	return ret;
@@ -211,21 +228,21 @@ int vhmq_worker_set_cpus(struct vhmq_worker *worker, const struct cpumask *cpus)
 
 /**
  * vhmq_pool_place - CPUs have come or gone
- * @pool: a pool that was started
+ * @pool: a pool; nothing happens unless it has an owner
  *
  * Context: process, group->lock.
  */
 void vhmq_pool_place(struct vhmq_pool *pool)
 {
 	struct vhmq_worker *worker;
+	bool asked = false;
 	unsigned int k;
 
 	mutex_lock(&pool->lock);
-	for (k = 0; k < VHMQ_MAX_WORKERS; k++) {
+	for (k = 0; k < VHMQ_MAX_WORKERS && pool->owner.task; k++) {
 		worker = pool->workers[k];
-		if (!worker || cpumask_empty(worker_list(worker)))
-			continue;
-		worker_move(worker);
+		if (worker && !cpumask_empty(worker_list(worker)))
+			worker_move(worker, &asked);
 	}
 	mutex_unlock(&pool->lock);
 }

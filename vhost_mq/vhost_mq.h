@@ -313,7 +313,7 @@ struct vhmq_pool {
 	unsigned int pairs;		/* for automatic */
 	enum vhmq_placement placement;
 	cpumask_var_t cpus;		/* as set; empty: as the owner */
-	cpumask_var_t allowed;		/* by the owner's cpuset, when last asked */
+	cpumask_var_t allowed;		/* by the owner's cpuset, when asked before a use */
 };
 
 int vhmq_pool_init(struct vhmq_pool *pool);

@@ -400,11 +400,11 @@ int vhmq_pool_start(struct vhmq_pool *pool, bool fork_from_owner)
 	pool->owner.mm = get_task_mm(current);
 	if (!pool->owner.mm)
 		return -EPERM;
-	pool->owner.task = get_task_struct(current->group_leader);
 	pool->owner.pid = task_tgid_nr(current);
 	pool->owner.fork_from_owner = fork_from_owner && VHMQ_CAN_FORK_FROM_OWNER;
 
 	mutex_lock(&pool->lock);
+	pool->owner.task = get_task_struct(current->group_leader);
 	ret = vhmq_thread_start(first);
 	mutex_unlock(&pool->lock);
 	if (!ret) {
@@ -434,12 +434,15 @@ void vhmq_pool_stop(struct vhmq_pool *pool)
 	for (k = 1; k < VHMQ_MAX_WORKERS; k++)
 		if (pool->workers[k])
 			vhmq_thread_stop(pool->workers[k]);
+	/* CPUs that come or go may be moving them. */
+	mutex_lock(&pool->lock);
 	for (k = 0; k < VHMQ_MAX_WORKERS; k++)
 		if (pool->workers[k])
 			vhmq_thread_forget(pool->workers[k]);
-
 	put_task_struct(pool->owner.task);
-	mmput(pool->owner.mm);
 	pool->owner.task = NULL;
+	mutex_unlock(&pool->lock);
+
+	mmput(pool->owner.mm);
 	pool->owner.mm = NULL;
 }

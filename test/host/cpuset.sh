@@ -63,6 +63,19 @@ for kind in $kinds; do
 	worker=$(cat "$group/worker3/pid")
 	grep -q '^0::/vm$' "/proc/$worker/cgroup" || fail "worker 3 is in $(cat "/proc/$worker/cgroup")"
 	is "$group/worker3/effective_cpulist" 1-2
+
+	# A smaller cpuset holds for threads that start later, and for lists taken back.
+	echo 1 >"$group/worker0/cpulist"
+	echo 1 >"$cgroup/vm/cpuset.cpus"
+	started() {
+		pairs tx 2 >/dev/null
+		[ "$(cat "$group/worker2/pid")" != 0 ]
+	}
+	soon started
+	is "$group/worker2/effective_cpulist" 1
+	echo >"$group/worker0/cpulist"
+	is "$group/worker0/effective_cpulist" 1
+	echo 1-2 >"$cgroup/vm/cpuset.cpus"
 	pairs_end
 done
 
