@@ -380,7 +380,8 @@ static int update_worker(struct vhmq_group *group, struct vhmq_worker *worker,
 
 /**
  * vhmq_sysfs_update_workers - show the workers that there are
- * @group: the group
+ * @group: the group; nothing happens before its directory is complete, and when
+ *	that is about to go
  *
  * Return: 0 or a negative error number; then not all of them are shown.
  * Context: process, without group->lock.
@@ -392,7 +393,7 @@ int vhmq_sysfs_update_workers(struct vhmq_group *group)
 	int k;
 
 	mutex_lock(&group->tree);
-	for (k = 0; k < VHMQ_MAX_WORKERS && !ret && !group->leaving; k++)
+	for (k = 0; k < VHMQ_MAX_WORKERS && !ret && group->seen; k++)
 		if (READ_ONCE(pool->workers[k]))
 			ret = update_worker(group, pool->workers[k],
 					    READ_ONCE(pool->steer.threads));
@@ -406,7 +407,7 @@ static void destroy_workers(struct vhmq_group *group)
 	int k;
 
 	mutex_lock(&group->tree);
-	group->leaving = true;
+	group->seen = false;
 	for (k = 0; k < VHMQ_MAX_WORKERS; k++) {
 		worker = group->pool.workers[k];
 		if (!worker)
@@ -574,8 +575,12 @@ int vhmq_sysfs_create_group(struct vhmq_group *group)
 	dir = dir_create(&group_type, group, &mq_dir->kobj, group->name);
 	if (IS_ERR(dir))
 		return PTR_ERR(dir);
-	group->dir = dir;
 
+	/* Until here somebody may have written to it already. */
+	mutex_lock(&group->tree);
+	group->dir = dir;
+	group->seen = true;
+	mutex_unlock(&group->tree);
 	ret = vhmq_sysfs_update_workers(group);
 	if (ret)
 		vhmq_sysfs_destroy_group(group);
