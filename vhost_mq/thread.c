@@ -315,7 +315,8 @@ pid_t vhmq_worker_pid(struct vhmq_worker *worker)
 
 	rcu_read_lock();
 	task = rcu_dereference(worker->task);
-	if (task)
+	/* One that was killed with the owner is still published. */
+	if (task && pid_alive(task))
 		pid = task_pid_nr(task);
 	rcu_read_unlock();
 	return pid;

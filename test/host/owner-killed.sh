@@ -43,6 +43,7 @@ for kind in $kinds; do
 	if [ "$kind" = task ] && [ -e /sys/module/vhost_net_mq/parameters/fork_from_owner_default ]; then
 		# A kick falls on deaf ears; the threads went with the owner.
 		soon no_worker_threads "$pid"
+		is "$group/worker0/pid" 0
 	fi
 	[ -d "$group" ] || fail "the group has gone before its files"
 	cat "$group/mode" "$group/effective_cpulist" "$group/worker0/pid" "$group/stats/packets" >/dev/null
