@@ -26,11 +26,11 @@ static int wake(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key
 		trace_vhmq_kick(queue);
 	} else {
 		/*
-		 * The socket's state was changed before this is read: wake-ups
-		 * of sockets begin with a full barrier. Pairs with the barrier
-		 * of the run between setting sock_wanted and its last look at
-		 * the socket.
+		 * The socket's state was changed before this is read. Pairs with
+		 * the barrier of the run between setting sock_wanted and its last
+		 * look at the socket. The lock is that of the wait queue.
 		 */
+		smp_mb__after_spinlock();
 		if (!READ_ONCE(queue->sock_wanted))
 			return 0;
 		WRITE_ONCE(queue->sock_wanted, false);
