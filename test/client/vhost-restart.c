@@ -7,6 +7,7 @@
  */
 #include <err.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,21 +109,42 @@ static void reset_owner(void)
 	printf("RESET_OWNER: ok\n");
 }
 
-/* The start asks for a run and fails after that: a kick eventfd in overflow. */
+/*
+ * Full, and once more: an eventfd like that is in error. Only the kernel can bring it
+ * there, as it does when it is the error eventfd of a broken ring.
+ */
+static void overflow(struct client *client, int event, int tap)
+{
+	struct pollfd poller = { .fd = event };
+	uint64_t most = ~1ULL;
+	unsigned int tries = 0;
+
+	if (write(event, &most, sizeof(most)) != sizeof(most))
+		err(1, "eventfd");
+	client->rings[TX].avail->idx = client->rings[TX].num + 1;
+	if (set_file(client, VHOST_SET_VRING_ERR, TX, event) || set_backend(client, TX, tap))
+		err(1, "a broken ring");
+	/* Whoever waits for an error alone is not woken by it. */
+	while (poll(&poller, 1, 1) != 1) {
+		if (tries++ == 5000)
+			errx(1, "the eventfd is not in error");
+	}
+}
+
+/* The start asks for a run, for the frame, and fails after that, for the kick. */
 static void failed_start(void)
 {
-	uint64_t most = ~1ULL;
 	unsigned int i;
 
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < 50; i++) {
 		struct client *client = client_setup(64, FEATURES);
 		int tap = tap_open("tap0", 12, 0), sock = sending_socket("tap0");
 
+		overflow(client, client->rings[RX].kick, tap);
 		if (!send_frame(sock, LEN, i))
 			err(1, "send");
-		if (write(client->rings[RX].kick, &most, sizeof(most)) != sizeof(most))
-			err(1, "kick");
-		set_backend(client, RX, tap);
+		if (!set_backend(client, RX, tap) || errno != EINVAL)
+			errx(1, "a ring started with a kick in error");
 		client_close(client);
 		close(tap);
 		close(sock);
