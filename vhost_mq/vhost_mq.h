@@ -432,7 +432,7 @@ struct vhmq_group {
 
 	struct mutex resize;		/* one number of threads at a time */
 	struct mutex tree;		/* which worker<k> there are */
-	bool leaving;			/* tree; no more of them */
+	bool seen;			/* tree; they are shown in dir */
 	struct vhmq_dir *dir;		/* <name> */
 };
 
