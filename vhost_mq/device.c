@@ -19,9 +19,10 @@
 	 BIT_ULL(VIRTIO_RING_F_INDIRECT_DESC) | \
 	 BIT_ULL(VIRTIO_RING_F_EVENT_IDX) | \
 	 BIT_ULL(VIRTIO_F_VERSION_1) | \
+	 BIT_ULL(VIRTIO_F_ACCESS_PLATFORM) | \
 	 BIT_ULL(VIRTIO_F_RING_RESET))
 
-#define VHMQ_BACKEND_FEATURES	0ULL
+#define VHMQ_BACKEND_FEATURES	BIT_ULL(VHOST_BACKEND_F_IOTLB_MSG_V2)
 
 /* ------------------------------------------------------------------------
  * Open, owner, and back
@@ -43,6 +44,8 @@ static int vhmq_open(struct inode *inode, struct file *file)
 
 	mutex_init(&dev->mutex);
 	INIT_LIST_HEAD(&dev->group_node);
+	spin_lock_init(&dev->miss_lock);
+	init_waitqueue_head(&dev->miss_wait);
 	dev->fork_from_owner = vhmq_fork_from_owner_default;
 	for (i = 0; i < VHMQ_NR_QUEUES; i++) {
 		if (vhmq_vring_init(&dev->queues[i], dev, i == VHMQ_TX))
@@ -56,6 +59,15 @@ err_exit:
 		vhmq_vring_exit(&dev->queues[i]);
 	kfree(dev);
 	return -ENOMEM;
+}
+
+/* No queue uses the old one any more. Who waits for what one lacks hears of it. */
+static void set_iotlb(struct vhmq_dev *dev, struct vhmq_iotlb *iotlb)
+{
+	vhmq_iotlb_free(dev->iotlb);
+	WRITE_ONCE(dev->iotlb, iotlb);
+	if (!iotlb)
+		wake_up_interruptible_poll(&dev->miss_wait, EPOLLIN | EPOLLRDNORM);
 }
 
 /*
@@ -74,7 +86,9 @@ static void reset_device(struct vhmq_dev *dev)
 		vhmq_vring_reset(&dev->queues[i]);
 	vhmq_mem_put(dev->mem);
 	dev->mem = NULL;
+	set_iotlb(dev, NULL);
 	dev->acked_features = 0;
+	WRITE_ONCE(dev->backend_features, 0);
 	dev->log_base = NULL;
 	if (dev->log)
 		eventfd_ctx_put(dev->log);
@@ -169,20 +183,28 @@ static bool log_ok(const struct vhmq_dev *dev, const u8 __user *base,
 
 static long set_features(struct vhmq_dev *dev, u64 features)
 {
+	struct vhmq_iotlb *iotlb = NULL;
 	unsigned int i;
 	long ret = 0;
 
 	if (features & ~VHMQ_FEATURES)
 		return -EOPNOTSUPP;
+	if (features & BIT_ULL(VIRTIO_F_ACCESS_PLATFORM)) {
+		iotlb = vhmq_iotlb_alloc();
+		if (!iotlb)
+			return -ENOMEM;
+	}
 
 	mutex_lock(&dev->mutex);
 	if (features & BIT_ULL(VHOST_F_LOG_ALL) &&
 	    !log_ok(dev, dev->log_base, dev->mem, features)) {
 		ret = -EFAULT;
+		vhmq_iotlb_free(iotlb);
 	} else {
 		dev->acked_features = features;
 		for (i = 0; i < VHMQ_NR_QUEUES; i++)
-			vhmq_vring_set_features(&dev->queues[i], features);
+			vhmq_vring_set_features(&dev->queues[i], features, iotlb);
+		set_iotlb(dev, iotlb);
 	}
 	mutex_unlock(&dev->mutex);
 	return ret;
@@ -242,6 +264,16 @@ static long get_features_array(u64 __user *arg)
 	return 0;
 }
 
+static long set_backend_features(struct vhmq_dev *dev, u64 features)
+{
+	if (features & ~VHMQ_BACKEND_FEATURES)
+		return -EOPNOTSUPP;
+	mutex_lock(&dev->mutex);
+	WRITE_ONCE(dev->backend_features, features);
+	mutex_unlock(&dev->mutex);
+	return 0;
+}
+
 /* ------------------------------------------------------------------------
  * Memory and log
  */
@@ -256,7 +288,7 @@ static long set_mem_table(struct vhmq_dev *dev, const struct vhost_memory __user
 
 	/* A ring without backend is checked when it gets one. */
 	for (i = 0; i < VHMQ_NR_QUEUES; i++) {
-		if (dev->queues[i].sock && !vhmq_mem_access_ok(mem))
+		if (dev->queues[i].sock && !dev->iotlb && !vhmq_mem_access_ok(mem))
 			goto err_put;
 	}
 	if (!log_ok(dev, dev->log_base, mem, dev->acked_features))
@@ -410,7 +442,7 @@ static long vhmq_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case VHOST_SET_BACKEND_FEATURES:
 		if (copy_from_user(&features, argp, sizeof(features)))
 			return -EFAULT;
-		return features & ~VHMQ_BACKEND_FEATURES ? -EOPNOTSUPP : 0;
+		return set_backend_features(dev, features);
 	case VHOST_NET_SET_BACKEND:
 		return set_backend(dev, argp);
 	default:
@@ -425,6 +457,9 @@ const struct file_operations vhmq_fops = {
 	.owner		= THIS_MODULE,
 	.open		= vhmq_open,
 	.release	= vhmq_release,
+	.read_iter	= vhmq_iotlb_read,
+	.write_iter	= vhmq_iotlb_write,
+	.poll		= vhmq_iotlb_poll,
 	.unlocked_ioctl	= vhmq_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 	.llseek		= noop_llseek,

@@ -89,7 +89,7 @@ int vhmq_log_mark_written(u8 __user *base, const struct vhmq_mem *mem,
 
 	if (!len)
 		return 0;
-	for (i = 0; i < mem->nr; i++) {
+	for (i = 0; mem && i < mem->nr; i++) {
 		const struct vhmq_region *region = &mem->regions[i];
 		u64 end = region->addr + (region->last - region->start);
 		u64 from = max(first, region->addr), to = min(last, end);
@@ -124,13 +124,17 @@ bool vhmq_log_range_ok(const u8 __user *base, u64 first, u64 last)
 /**
  * vhmq_log_mem_ok() - can the log have bits for all of the guest's memory?
  * @base: bitmap
- * @mem: table
+ * @mem: table, or NULL
  *
- * Return: true when the bits lie in the address space of user programs.
+ * Return: true when there is a table and the bits lie in the address space of user
+ * programs.
  */
 bool vhmq_log_mem_ok(const u8 __user *base, const struct vhmq_mem *mem)
 {
 	unsigned int i;
+
+	if (!mem)
+		return false;
 
 	for (i = 0; i < mem->nr; i++) {
 		const struct vhmq_region *region = &mem->regions[i];

@@ -27,6 +27,21 @@ unsigned short vhmq_max_mem_regions = 64;
 module_param_named(max_mem_regions, vhmq_max_mem_regions, ushort, 0444);
 MODULE_PARM_DESC(max_mem_regions, "Most regions in a memory table (default 64)");
 
+/* With none nothing could be learnt. */
+static int set_iotlb_entries(const char *text, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(text, param, 1, U16_MAX);
+}
+
+static const struct kernel_param_ops iotlb_entries_ops = {
+	.set = set_iotlb_entries,
+	.get = param_get_uint,
+};
+
+unsigned int vhmq_max_iotlb_entries = 2048;
+module_param_cb(max_iotlb_entries, &iotlb_entries_ops, &vhmq_max_iotlb_entries, 0444);
+MODULE_PARM_DESC(max_iotlb_entries, "Most translations in a device IOTLB (default 2048)");
+
 bool vhmq_fork_from_owner_default = VHMQ_CAN_FORK_FROM_OWNER;
 #if VHMQ_CAN_FORK_FROM_OWNER
 module_param_named(fork_from_owner_default, vhmq_fork_from_owner_default, bool, 0444);

@@ -6,6 +6,11 @@
  * and each of its queues hold a reference, and a new table takes the place of
  * the old one queue by queue, under the queue's mutex. Regions are sorted by
  * guest address. They may overlap; then the one that starts lowest counts.
+ *
+ * A device behind an IOMMU of the guest (VIRTIO_F_ACCESS_PLATFORM) has a second
+ * one, the device IOTLB, for I/O virtual addresses: a cache that the owner fills
+ * by messages, when it is asked to, and changes at any time, under the mutexes of all
+ * queues. Its regions do not overlap, and each says what is allowed.
  */
 #ifndef VHMQ_MEMORY_H
 #define VHMQ_MEMORY_H
@@ -18,6 +23,8 @@ struct vhmq_region {
 	u64 start, last;	/* guest addresses, both included */
 	u64 addr;		/* the owner's address of @start */
 	u64 reach;		/* highest @last of this region and those before */
+	u64 age;		/* in an IOTLB: when it came, the least was the first */
+	u8 perm;		/* VHOST_ACCESS_RO, _WO or both, which is _RW */
 };
 
 struct vhmq_mem {
@@ -26,15 +33,27 @@ struct vhmq_mem {
 	struct vhmq_region regions[];
 };
 
+struct vhmq_iotlb {
+	unsigned int size;	/* regions that there is room for */
+	u64 updates;
+	struct vhmq_mem *mem;	/* not counted; moves when it grows */
+};
+
 struct vhost_memory;
 
-extern unsigned short vhmq_max_mem_regions;	/* module parameter */
+extern unsigned short vhmq_max_mem_regions;	/* module parameters */
+extern unsigned int vhmq_max_iotlb_entries;
 
 struct vhmq_mem *vhmq_mem_create(const struct vhost_memory __user *table);
 bool vhmq_mem_access_ok(const struct vhmq_mem *mem);
 struct vhmq_mem *vhmq_mem_get(struct vhmq_mem *mem);
 void vhmq_mem_put(struct vhmq_mem *mem);
 void vhmq_mem_sort(struct vhmq_mem *mem);
+
+struct vhmq_iotlb *vhmq_iotlb_alloc(void);
+void vhmq_iotlb_free(struct vhmq_iotlb *iotlb);
+int vhmq_iotlb_update(struct vhmq_iotlb *iotlb, u64 start, u64 last, u64 addr, u8 perm);
+void vhmq_iotlb_invalidate(struct vhmq_iotlb *iotlb, u64 start, u64 last);
 
 /**
  * vhmq_mem_find() - the region that holds a guest address

@@ -3,6 +3,7 @@
  * The device's side of a split virtqueue: see ring_split.h.
  */
 #include <linux/prefetch.h>
+#include <linux/vhost_types.h>
 
 #include "ring_split.h"
 
@@ -35,6 +36,124 @@ static inline u16 avail_to_pop(const struct vhmq_ring *ring)
 	return ring->avail_idx - ring->next_avail;
 }
 
+/* ------------------------------------------------------------------------
+ * Addresses of the guest
+ */
+
+static const struct vhmq_region *find_region(struct vhmq_ring *ring, u64 addr)
+{
+	const struct vhmq_region *region = vhmq_mem_find(ring->mem, addr);
+
+	/* Remembered unless a lower region may hold some of its addresses. */
+	if (region && (region == ring->mem->regions ||
+		       region[-1].reach < region->start))
+		ring->region = region;
+	return region;
+}
+
+/*
+ * The owner's address of @addr, and in @len how many of @len bytes lie behind it
+ * in the same region, which allows @perm. @len is not 0. Return: NULL when there
+ * is none; why_not() has the reason.
+ */
+static inline void __user *translate(struct vhmq_ring *ring, u64 addr, u64 *len, u8 perm)
+{
+	const struct vhmq_region *region = ring->region;
+
+	if (unlikely(!region || addr < region->start || addr > region->last)) {
+		region = find_region(ring, addr);
+		if (!region)
+			return NULL;
+	}
+	if (unlikely(!(region->perm & perm)))
+		return NULL;
+	*len = min(*len - 1, region->last - addr) + 1;
+	return (void __user *)(unsigned long)(region->addr + (addr - region->start));
+}
+
+/*
+ * Return: -EAGAIN when the owner was asked for @addr and the ring is as good as
+ * before, -EPERM when it is known and may not be used so, or -EFAULT.
+ */
+static noinline int why_not(struct vhmq_ring *ring, u64 addr, u8 perm)
+{
+	if (vhmq_mem_find(ring->mem, addr))
+		return -EPERM;
+	if (!ring->iotlb)
+		return -EFAULT;
+	vhmq_ring_miss(ring, addr, perm);
+	return -EAGAIN;
+}
+
+/* Is all of it known? Return: 0 or what why_not() says. */
+static int find_all(struct vhmq_ring *ring, u64 addr, u64 len, u8 perm)
+{
+	if (addr + len < addr && addr + len != 0)
+		return -EFAULT;
+	while (len) {
+		u64 part = len;
+
+		if (!translate(ring, addr, &part, perm))
+			return why_not(ring, addr, perm);
+		addr += part;
+		len -= part;
+	}
+	return 0;
+}
+
+/* Copies from the guest's memory, across regions. */
+static int read_guest(struct vhmq_ring *ring, void *to, u64 addr, u64 len)
+{
+	while (len) {
+		u64 part = len;
+		void __user *from = translate(ring, addr, &part, VHOST_ACCESS_RO);
+
+		if (!from || copy_from_user(to, from, part))
+			return -EFAULT;
+		to += part;
+		addr += part;
+		len -= part;
+	}
+	return 0;
+}
+
+static int write_guest(struct vhmq_ring *ring, u64 addr, const void *from, u64 len)
+{
+	while (len) {
+		u64 part = len;
+		void __user *to = translate(ring, addr, &part, VHOST_ACCESS_WO);
+
+		if (!to || copy_to_user(to, from, part))
+			return -EFAULT;
+		from += part;
+		addr += part;
+		len -= part;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------------
+ * Words of the rings
+ *
+ * desc, avail and used are the owner's addresses. When a ring is scattered they are
+ * I/O virtual ones, and whoever uses them looks them up.
+ */
+
+static inline u64 to_addr(const void __user *at)
+{
+	return (unsigned long)at;
+}
+
+/* Where a word of a ring is. That it is known, and not cut, was seen to before. */
+static inline __virtio16 __user *word_at(struct vhmq_ring *ring, void __user *at, u8 perm)
+{
+	u64 len = sizeof(__virtio16);
+
+	if (likely(!ring->scattered))
+		return at;
+	return translate(ring, to_addr(at), &len, perm);
+}
+
 /* Used flags and the event index lie behind the rings (2.7.6, 2.7.8). */
 static inline __virtio16 __user *used_event(const struct vhmq_ring *ring)
 {
@@ -46,25 +165,54 @@ static inline __virtio16 __user *avail_event(const struct vhmq_ring *ring)
 	return (__virtio16 __user *)&ring->used->ring[ring->num];
 }
 
+static inline int get_word(struct vhmq_ring *ring, __virtio16 *word,
+			   const __virtio16 __user *from)
+{
+	return get_user(*word, word_at(ring, (void __user *)from, VHOST_ACCESS_RO));
+}
+
+/* The log of a ring that is found through the IOTLB: by where it is in the owner's memory. */
+static noinline int log_found(struct vhmq_ring *ring, const void __user *at, u64 len)
+{
+	int ret = 0;
+
+	while (len && !ret) {
+		const void __user *written = at;
+		u64 part = len;
+
+		if (ring->scattered)
+			written = translate(ring, to_addr(at), &part, VHOST_ACCESS_WO);
+		ret = vhmq_log_mark_written(ring->log_base, ring->physical, written, part);
+		at += part;
+		len -= part;
+	}
+	return ret;
+}
+
 /*
  * For the owner's dirty log: @len bytes at @at of the used ring were written. A
  * log that cannot be written fails the ring, so that no page is left behind.
  */
 static inline int log_used(struct vhmq_ring *ring, const void __user *at, size_t len)
 {
-	size_t offset = (const u8 __user *)at - (const u8 __user *)ring->used;
-
 	if (likely(!ring->log_used))
 		return 0;
 	ring->logged = true;
-	return vhmq_log_mark(ring->log_base, ring->log_addr + offset, len);
+	if (ring->iotlb)
+		return log_found(ring, at, len);
+	return vhmq_log_mark(ring->log_base, ring->log_addr + (at - (void __user *)ring->used),
+			     len);
+}
+
+static inline int put_word(struct vhmq_ring *ring, u16 value, __virtio16 __user *to)
+{
+	return put_user(vhmq_cpu_to_16(ring, value), word_at(ring, to, VHOST_ACCESS_WO)) ?:
+	       log_used(ring, to, sizeof(*to));
 }
 
 static inline int put_flags(struct vhmq_ring *ring, u16 flags)
 {
-	__virtio16 __user *at = &ring->used->flags;
-
-	return put_user(vhmq_cpu_to_16(ring, flags), at) ?: log_used(ring, at, sizeof(*at));
+	return put_word(ring, flags, &ring->used->flags);
 }
 
 /**
@@ -116,11 +264,91 @@ void vhmq_ring_mend(struct vhmq_ring *ring)
 }
 
 /**
+ * vhmq_ring_place() - the addresses of a ring, or what they mean, have changed
+ * @ring: ring
+ */
+void vhmq_ring_place(struct vhmq_ring *ring)
+{
+	ring->desc = (void __user *)(unsigned long)ring->desc_addr;
+	ring->avail = (void __user *)(unsigned long)ring->avail_addr;
+	ring->used = (void __user *)(unsigned long)ring->used_addr;
+	ring->region = NULL;
+	ring->ready = !ring->iotlb;
+	ring->scattered = ring->iotlb;
+}
+
+/*
+ * Looks for a part of the ring. @whole becomes its address when it is in one piece of
+ * the owner's memory, or else NULL. Return: 0, or an error; the ring has failed
+ * unless that is -EAGAIN.
+ */
+static int find_part(struct vhmq_ring *ring, u64 addr, u64 len, u8 perm, void __user **whole)
+{
+	void __user *first = NULL, *next = NULL;
+	bool pieces = false;
+
+	while (len) {
+		u64 part = len;
+		void __user *base = translate(ring, addr, &part, perm);
+		int ret = base ? 0 : why_not(ring, addr, perm);
+
+		/* Words are read and written by one access. */
+		if (!ret && ((addr | to_addr(base)) & (sizeof(__virtio16) - 1)))
+			ret = -EINVAL;
+		if (ret) {
+			if (ret != -EAGAIN)
+				vhmq_ring_fail(ring, "Translation failure %d, ring at 0x%llx",
+					       ret, (unsigned long long)addr);
+			return ret;
+		}
+		if (!first)
+			first = base;
+		else if (base != next)
+			pieces = true;
+		next = base + part;
+		addr += part;
+		len -= part;
+	}
+	*whole = pieces ? NULL : first;
+	return 0;
+}
+
+/**
+ * vhmq_ring_find() - look up the ring in the device IOTLB
+ * @ring: ring
+ *
+ * Return: false when it has failed, or is not all known and the owner was asked.
+ * Context: run.
+ */
+bool vhmq_ring_find(struct vhmq_ring *ring)
+{
+	void __user *desc, *avail, *used;
+
+	if (find_part(ring, ring->desc_addr, ring->num * sizeof(struct vring_desc),
+		      VHOST_ACCESS_RO, &desc) ||
+	    find_part(ring, ring->avail_addr, vhmq_ring_avail_size(ring->num, ring->event_idx),
+		      VHOST_ACCESS_RO, &avail) ||
+	    find_part(ring, ring->used_addr, vhmq_ring_used_size(ring->num, ring->event_idx),
+		      VHOST_ACCESS_WO, &used))
+		return false;
+
+	if (desc && avail && used) {
+		ring->desc = desc;
+		ring->avail = avail;
+		ring->used = used;
+		ring->scattered = false;
+	}
+	ring->ready = true;
+	return true;
+}
+
+/**
  * vhmq_ring_start() - begin to serve a ring
  * @ring: ring with its addresses, size, base and features set
  *
  * Return: 0, or -EFAULT when the used ring cannot be read or written, or the log
- * not written.
+ * not written. So it is when the device IOTLB does not know the first words of the
+ * used ring; the owner is asked for them.
  * Context: ioctl of the owner.
  */
 int vhmq_ring_start(struct vhmq_ring *ring)
@@ -128,9 +356,14 @@ int vhmq_ring_start(struct vhmq_ring *ring)
 	__virtio16 idx;
 
 	vhmq_ring_mend(ring);
+	vhmq_ring_place(ring);
 	ring->kick_off = false;
 	ring->called_valid = false;
-	if (put_flags(ring, 0) || get_user(idx, &ring->used->idx))
+	if (ring->iotlb &&
+	    (find_all(ring, ring->used_addr, sizeof(struct vring_used), VHOST_ACCESS_RO) ||
+	     find_all(ring, ring->used_addr, sizeof(struct vring_used), VHOST_ACCESS_WO)))
+		return -EFAULT;
+	if (put_flags(ring, 0) || get_word(ring, &idx, &ring->used->idx))
 		return -EFAULT;
 	ring->next_used = vhmq_16_to_cpu(ring, idx);
 	return 0;
@@ -145,7 +378,7 @@ static int look(struct vhmq_ring *ring)
 	__virtio16 word;
 	u16 idx;
 
-	if (unlikely(get_user(word, &ring->avail->idx))) {
+	if (unlikely(get_word(ring, &word, &ring->avail->idx))) {
 		vhmq_ring_fail(ring, "Failed to access available index");
 		return -EFAULT;
 	}
@@ -173,7 +406,9 @@ static inline int copy_heads(struct vhmq_ring *ring, unsigned int at, unsigned i
 	const __virtio16 __user *from = &ring->avail->ring[at];
 
 	if (count == 1)
-		return get_user(ring->heads[0], from);
+		return get_word(ring, &ring->heads[0], from);
+	if (unlikely(ring->scattered))
+		return read_guest(ring, ring->heads, to_addr(from), count * sizeof(*from));
 	return copy_from_user(ring->heads, from, count * sizeof(*from)) ? -EFAULT : 0;
 }
 
@@ -200,38 +435,11 @@ static inline void prefetch_desc(const struct vhmq_ring *ring, __virtio16 head)
 	prefetch((__force const void *)&ring->desc[vhmq_16_to_cpu(ring, head) & (ring->num - 1)]);
 }
 
-static const struct vhmq_region *find_region(struct vhmq_ring *ring, u64 addr)
-{
-	const struct vhmq_region *region = vhmq_mem_find(ring->mem, addr);
-
-	/* Remembered unless a lower region may hold some of its addresses. */
-	if (region && (region == ring->mem->regions ||
-		       region[-1].reach < region->start))
-		ring->region = region;
-	return region;
-}
-
-/*
- * The owner's address of @addr, and in @len how many of @len bytes lie behind it
- * in the same region. @len is not 0.
- */
-static inline void __user *translate(struct vhmq_ring *ring, u64 addr, u64 *len)
-{
-	const struct vhmq_region *region = ring->region;
-
-	if (unlikely(!region || addr < region->start || addr > region->last)) {
-		region = find_region(ring, addr);
-		if (!region)
-			return NULL;
-	}
-	*len = min(*len - 1, region->last - addr) + 1;
-	return (void __user *)(unsigned long)(region->addr + (addr - region->start));
-}
-
 /* Splits a buffer of the guest at the borders of regions. */
 static inline int add_buffer(struct walk *walk, u64 addr, u32 len, u16 flags)
 {
 	struct vhmq_chain *chain = walk->chain;
+	u8 perm = flags & VRING_DESC_F_WRITE ? VHOST_ACCESS_WO : VHOST_ACCESS_RO;
 	unsigned int at = chain->out + chain->in;
 	unsigned int first = at;
 	u64 left = len;
@@ -244,9 +452,9 @@ static inline int add_buffer(struct walk *walk, u64 addr, u32 len, u16 flags)
 
 		if (unlikely(at == walk->size))
 			return -ENOBUFS;
-		base = translate(walk->ring, addr, &part);
+		base = translate(walk->ring, addr, &part, perm);
 		if (unlikely(!base))
-			return -EFAULT;
+			return why_not(walk->ring, addr, perm);
 		walk->iov[at].iov_base = base;
 		walk->iov[at].iov_len = part;
 		at++;
@@ -270,42 +478,10 @@ static int fail_buffer(struct walk *walk, int ret, const char *where, unsigned i
 {
 	if (ret == -EINVAL)
 		vhmq_ring_fail(walk->ring, "%s has out after in: idx %u", where, i);
-	else
+	else if (ret != -EAGAIN)
 		vhmq_ring_fail(walk->ring, "Translation failure %d, %s idx %u", ret,
 			       where, i);
 	return ret;
-}
-
-/* Copies from the guest's memory, across regions. */
-static int read_guest(struct vhmq_ring *ring, void *to, u64 addr, u64 len)
-{
-	while (len) {
-		u64 part = len;
-		void __user *from = translate(ring, addr, &part);
-
-		if (!from || copy_from_user(to, from, part))
-			return -EFAULT;
-		to += part;
-		addr += part;
-		len -= part;
-	}
-	return 0;
-}
-
-/* Is all of it in the table? */
-static bool is_guest(struct vhmq_ring *ring, u64 addr, u64 len)
-{
-	if (addr + len < addr && addr + len != 0)
-		return false;
-	while (len) {
-		u64 part = len;
-
-		if (!translate(ring, addr, &part))
-			return false;
-		addr += part;
-		len -= part;
-	}
-	return true;
 }
 
 /* An indirect table (2.7.5.3). */
@@ -315,14 +491,17 @@ static int walk_table(struct walk *walk, u64 addr, u32 len)
 	struct vring_desc table[VHMQ_TABLE_BATCH];
 	unsigned int count = len / sizeof(*table);
 	unsigned int first = 0, copied = 0, found = 0, i = 0;
+	int ret;
 
 	if (unlikely(len % sizeof(*table))) {
 		vhmq_ring_fail(ring, "Invalid length in indirect descriptor: 0x%x", len);
 		return -EINVAL;
 	}
-	if (unlikely(!is_guest(ring, addr, len))) {
-		vhmq_ring_fail(ring, "Translation failure %d in indirect", -EFAULT);
-		return -EFAULT;
+	ret = find_all(ring, addr, len, VHOST_ACCESS_RO);
+	if (unlikely(ret)) {
+		if (ret != -EAGAIN)
+			vhmq_ring_fail(ring, "Translation failure %d in indirect", ret);
+		return ret;
 	}
 	/* They are chained by a field of 16 bits. */
 	if (unlikely(count > U16_MAX + 1)) {
@@ -333,7 +512,6 @@ static int walk_table(struct walk *walk, u64 addr, u32 len)
 	for (;;) {
 		const struct vring_desc *desc;
 		u16 flags;
-		int ret;
 
 		if (unlikely(i >= count || ++found > count ||
 			     ++walk->found > VHMQ_CHAIN_MAX)) {
@@ -367,11 +545,14 @@ static int walk_table(struct walk *walk, u64 addr, u32 len)
 }
 
 /* A descriptor is written before it is made available, so in two halves as good as in one. */
-static inline int read_desc(const struct vring_desc __user *from, struct vring_desc *desc)
+static inline int read_desc(struct vhmq_ring *ring, const struct vring_desc __user *from,
+			    struct vring_desc *desc)
 {
 	const u64 __user *words = (const u64 __user *)from;
 	u64 *to = (u64 *)desc;
 
+	if (unlikely(ring->scattered))
+		return read_guest(ring, desc, to_addr(from), sizeof(*desc));
 	if (!VHMQ_BY_WORDS)
 		return copy_from_user(desc, from, sizeof(*desc)) ? -EFAULT : 0;
 	return get_user(to[0], words) ?: get_user(to[1], words + 1);
@@ -399,7 +580,7 @@ static int walk_chain(struct walk *walk, unsigned int head)
 				       i, ring->num, head);
 			return -EINVAL;
 		}
-		if (unlikely(read_desc(&ring->desc[i], &desc))) {
+		if (unlikely(read_desc(ring, &ring->desc[i], &desc))) {
 			vhmq_ring_fail(ring, "Failed to get descriptor: idx %u", i);
 			return -EFAULT;
 		}
@@ -431,8 +612,9 @@ static int walk_chain(struct walk *walk, unsigned int head)
  *
  * The guest must have been told not to kick.
  *
- * Return: 1, 0 when there is none, or a negative error and the ring has failed;
- * then the chain is still the next one.
+ * Return: 1, 0 when there is none, -EAGAIN when the owner is asked for a part of it, or
+ * another negative error and the ring has failed; then the chain is still the next
+ * one.
  * Context: run; may sleep to fault in memory of the guest.
  */
 int vhmq_ring_pop(struct vhmq_ring *ring, struct iovec *iov, unsigned int size,
@@ -496,6 +678,14 @@ bool vhmq_ring_empty(struct vhmq_ring *ring)
 	return !avail_to_pop(ring) && look(ring) <= 0;
 }
 
+static inline int put_elems(struct vhmq_ring *ring, void __user *to,
+			    const struct vhmq_used_elem *elems, size_t len)
+{
+	if (unlikely(ring->scattered))
+		return write_guest(ring, to_addr(to), elems, len);
+	return copy_to_user(to, elems, len) ? -EFAULT : 0;
+}
+
 static int put_used(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
 		    unsigned int count)
 {
@@ -503,14 +693,14 @@ static int put_used(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
 	struct vring_used_elem __user *to = &ring->used->ring[at];
 	unsigned int part;
 
-	if (VHMQ_BY_WORDS && count == 1)
+	if (VHMQ_BY_WORDS && count == 1 && likely(!ring->scattered))
 		return put_user(elems->id, &to->id) ?: put_user(elems->len, &to->len) ?:
 		       log_used(ring, to, sizeof(*to));
 	/* More than once round, when the guest has more under way than it may. */
 	for (; count; count -= part) {
 		part = min(count, ring->num - at);
 		to = &ring->used->ring[at];
-		if (copy_to_user(to, elems, part * sizeof(*elems)) ||
+		if (put_elems(ring, to, elems, part * sizeof(*elems)) ||
 		    log_used(ring, to, part * sizeof(*elems)))
 			return -EFAULT;
 		elems += part;
@@ -549,8 +739,7 @@ int vhmq_ring_push(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
 	 */
 	smp_wmb();
 	ring->next_used = new;
-	if (unlikely(put_user(vhmq_cpu_to_16(ring, new), &ring->used->idx) ||
-		     log_used(ring, &ring->used->idx, sizeof(__virtio16)))) {
+	if (unlikely(put_word(ring, new, &ring->used->idx))) {
 		vhmq_ring_fail(ring, "Failed to increment used idx");
 		return -EFAULT;
 	}
@@ -584,7 +773,7 @@ bool vhmq_ring_should_call(struct vhmq_ring *ring)
 		return true;
 
 	if (!ring->event_idx) {
-		if (unlikely(get_user(word, &ring->avail->flags))) {
+		if (unlikely(get_word(ring, &word, &ring->avail->flags))) {
 			vhmq_ring_fail(ring, "Failed to get flags");
 			return true;
 		}
@@ -598,7 +787,7 @@ bool vhmq_ring_should_call(struct vhmq_ring *ring)
 	ring->called_valid = true;
 	if (unlikely(!valid))
 		return true;
-	if (unlikely(get_user(word, used_event(ring)))) {
+	if (unlikely(get_word(ring, &word, used_event(ring)))) {
 		vhmq_ring_fail(ring, "Failed to get used event idx");
 		return true;
 	}
@@ -620,8 +809,7 @@ bool vhmq_ring_enable_kick(struct vhmq_ring *ring)
 		return false;
 	ring->kick_off = false;
 	if (ring->event_idx)
-		ret = put_user(vhmq_cpu_to_16(ring, ring->avail_idx), avail_event(ring)) ?:
-		      log_used(ring, avail_event(ring), sizeof(__virtio16));
+		ret = put_word(ring, ring->avail_idx, avail_event(ring));
 	else
 		ret = put_flags(ring, 0);
 	if (unlikely(ret)) {

@@ -10,6 +10,11 @@
  * A ring that breaks the rules is reported once and stops: nothing more is popped
  * until vhmq_ring_mend(); what had been popped before can still be returned.
  *
+ * Behind an IOMMU (VIRTIO_F_ACCESS_PLATFORM) the guest's addresses, those of the
+ * rings too, are looked up in the device IOTLB. What it does not know is reported
+ * and ends the run, which is repeated when the owner has answered. The IOTLB
+ * does not change during a run: vhmq_ring_ready() finds the rings once for all of it.
+ *
  * The caller serializes: one thread at a time is inside a ring.
  */
 #ifndef VHMQ_RING_SPLIT_H
@@ -30,7 +35,12 @@ struct vhmq_ring {
 	struct vring_desc __user *desc;
 	struct vring_avail __user *avail;
 	struct vring_used __user *used;
-	const struct vhmq_mem *mem;	/* borrowed from the queue */
+	const struct vhmq_mem *mem;	/* borrowed: what the guest's addresses mean */
+	const struct vhmq_mem *physical;	/* borrowed: the memory table, for the log */
+	u64 desc_addr, avail_addr, used_addr;	/* as the owner has set them */
+	bool iotlb;			/* @mem is the device IOTLB */
+	bool ready;			/* desc, avail and used can be used */
+	bool scattered;			/* ... through @mem: not whole in the owner's memory */
 	unsigned int num;		/* a power of two, 1 to VHMQ_RING_MAX */
 	bool event_idx;			/* VIRTIO_RING_F_EVENT_IDX */
 	bool notify_on_empty;		/* VIRTIO_F_NOTIFY_ON_EMPTY */
@@ -73,6 +83,8 @@ struct vhmq_chain {
 void vhmq_ring_reset(struct vhmq_ring *ring);
 void vhmq_ring_mend(struct vhmq_ring *ring);
 int vhmq_ring_start(struct vhmq_ring *ring);
+void vhmq_ring_place(struct vhmq_ring *ring);
+bool vhmq_ring_find(struct vhmq_ring *ring);
 
 int vhmq_ring_pop(struct vhmq_ring *ring, struct iovec *iov, unsigned int size,
 		  struct vhmq_chain *chain);
@@ -95,6 +107,25 @@ size_t vhmq_ring_used_size(unsigned int num, bool event_idx);
  * has it in queue.c, a user-space build brings its own.
  */
 __printf(2, 3) void vhmq_ring_fail(struct vhmq_ring *ring, const char *format, ...);
+
+/*
+ * The device IOTLB does not know @addr: has the owner asked for it. @perm is what is
+ * wanted, VHOST_ACCESS_RO or _WO. As above: the kernel module has it in iotlb.c.
+ */
+void vhmq_ring_miss(struct vhmq_ring *ring, u64 addr, u8 perm);
+
+/**
+ * vhmq_ring_ready() - before a run: is the ring there to be used?
+ * @ring: ring
+ *
+ * Return: false when it has failed, or when the device IOTLB does not know all of
+ * it and the owner was asked.
+ * Context: run; the IOTLB does not change until the end of the run.
+ */
+static inline bool vhmq_ring_ready(struct vhmq_ring *ring)
+{
+	return !ring->broken && (ring->ready || vhmq_ring_find(ring));
+}
 
 static inline u16 vhmq_16_to_cpu(const struct vhmq_ring *ring, __virtio16 value)
 {

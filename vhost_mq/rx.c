@@ -246,7 +246,7 @@ static int log_packet(struct rx *rx, size_t len)
 	ring->logged = true;
 	for (iov = rx->scratch->iov; len && !ret; iov++) {
 		part = min(len, iov->iov_len);
-		ret = vhmq_log_mark_written(ring->log_base, ring->mem, iov->iov_base, part);
+		ret = vhmq_log_mark_written(ring->log_base, ring->physical, iov->iov_base, part);
 		len -= part;
 	}
 	return ret;
@@ -365,7 +365,7 @@ void vhmq_rx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch)
 
 	mutex_lock(&queue->mutex);
 	rx.sock = queue->sock;
-	if (rx.sock && !queue->ring.broken) {
+	if (rx.sock && vhmq_ring_ready(&queue->ring)) {
 		rx.mergeable = queue->acked_features & BIT_ULL(VIRTIO_NET_F_MRG_RXBUF);
 		rx.num_buffers = rx.mergeable ||
 				 queue->acked_features & BIT_ULL(VIRTIO_F_VERSION_1);

@@ -383,7 +383,7 @@ void vhmq_tx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch)
 
 	mutex_lock(&queue->mutex);
 	tx.sock = queue->sock;
-	if (tx.sock && !queue->ring.broken) {
+	if (tx.sock && vhmq_ring_ready(&queue->ring)) {
 		/* Batches are for tun and tap, when nobody limits what is under way. */
 		tx.batching = queue->rx_ring &&
 			      READ_ONCE(tx.sock->sk->sk_sndbuf) == INT_MAX;

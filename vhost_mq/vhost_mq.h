@@ -5,7 +5,8 @@
  * A house with four floors; each file calls its own floor and those below:
  *
  *	main.c  knobs.c  sysfs.c  stats.c  module, /dev/vhost-net, what people see
- *	device.c  vring.c  group.c  memory.c  one open file; the devices of one NIC
+ *	device.c  vring.c  iotlb.c         one open file: ioctls and messages
+ *	group.c  memory.c                  the devices of one NIC; the guest's memory
  *	worker.c  thread.c  place.c        threads, and the CPUs that they run on
  *	work.c  steer.c                    work items; which thread serves a queue
  *	tx.c  rx.c  queue.c  backend.c  ring_split.c  log.c  the packet path
@@ -33,12 +34,14 @@
  *
  * Lock order
  *	device->mutex > group->members > group->resize > group->tree >
- *	group->lock > pool->lock > queue->mutex
+ *	group->lock > pool->lock > queue->mutex > device->miss_lock
  *	vhmq_defaults_lock comes after group->lock, vhmq_groups_lock last of all.
  *	Removing an attribute waits for its handlers: those of queues under
  *	group->members, so that they take group->lock and below; those of workers
  *	under group->tree, the same; those of the group under no lock, so that they
  *	take group->resize and below.
+ *	Of the two queues of a device, which a change of its IOTLB takes both, the
+ *	receive queue comes first.
  *	RTNL, which asking tun for its net device takes, is taken before all.
  *	An owner can be stopped at any time, and its threads with it. Who waits for
  *	one of these holds device->mutex, group->members or group->resize of that
@@ -122,6 +125,7 @@ struct vhmq_worker;
 	X(runs) X(moves)	/* runs; runs on another worker than before */ \
 	X(repolls)		/* ring had more when kicks were enabled */ \
 	X(weight_exceeded)						\
+	X(iotlb_misses)		/* the owner was asked for an address */ \
 	X(stalls)		/* backend had no room; tried again */	\
 	X(drop_header)		/* header too short or not understood */ \
 	X(drop_backend)		/* the backend refused the packet */	\
@@ -177,6 +181,20 @@ struct vhmq_poll {
 	bool parked;			/* started, but off the wait queue */
 };
 
+/*
+ * What a queue lacks in the device IOTLB, at most one thing at a time since its run ends
+ * there. device->miss_lock.
+ */
+struct vhmq_miss {
+	enum {
+		VHMQ_MISS_NONE,
+		VHMQ_MISS_NEW,		/* to be read by the owner */
+		VHMQ_MISS_TOLD,		/* read, not answered */
+	} state;
+	u64 addr;
+	u8 perm;			/* VHOST_ACCESS_RO or _WO */
+};
+
 struct vhmq_queue {
 	/* Read-mostly: set under the mutex, while nothing runs. */
 	struct vhmq_dev *dev;
@@ -214,6 +232,7 @@ struct vhmq_queue {
 	struct eventfd_ctx *err;
 	struct eventfd_ctx *log;	/* the device's: the dirty log has changed */
 	struct file *kick;
+	struct vhmq_miss miss;
 	u32 busyloop_timeout;		/* as set by the owner; kept, not used */
 	struct vhmq_dir *dir;		/* queue<i>, see sysfs.c */
 };
@@ -230,6 +249,10 @@ struct vhmq_dev {
 	struct mm_struct *mm;		/* owner, compared only; NULL: none */
 	struct vhmq_mem *mem;
 	u64 acked_features;
+	u64 backend_features;		/* read without, for the form of messages */
+	struct vhmq_iotlb *iotlb;	/* with VIRTIO_F_ACCESS_PLATFORM; also all queue->mutex */
+	spinlock_t miss_lock;		/* miss of each queue */
+	wait_queue_head_t miss_wait;	/* for one that is new, or the end of the IOTLB */
 	u8 __user *log_base;		/* dirty log */
 	struct eventfd_ctx *log;
 	bool fork_from_owner;		/* for vhmq_pool_start() */
@@ -505,12 +528,25 @@ int vhmq_vring_init(struct vhmq_queue *queue, struct vhmq_dev *dev, bool is_tx);
 void vhmq_vring_stop(struct vhmq_queue *queue);
 void vhmq_vring_reset(struct vhmq_queue *queue);
 void vhmq_vring_exit(struct vhmq_queue *queue);
-void vhmq_vring_set_features(struct vhmq_queue *queue, u64 features);
+void vhmq_vring_set_features(struct vhmq_queue *queue, u64 features,
+			     const struct vhmq_iotlb *iotlb);
 void vhmq_vring_set_mem(struct vhmq_queue *queue, struct vhmq_mem *mem);
 bool vhmq_vring_log_ok(const struct vhmq_queue *queue, const u8 __user *base,
 		       const struct vhmq_mem *mem, u64 features);
 void vhmq_vring_set_log(struct vhmq_queue *queue, u8 __user *base, struct eventfd_ctx *log);
 int vhmq_vring_set_backend(struct vhmq_queue *queue, struct vhmq_backend *backend);
 long vhmq_vring_ioctl(struct vhmq_dev *dev, unsigned int cmd, void __user *arg);
+
+/* ------------------------------------------------------------------------
+ * Messages of the device IOTLB: iotlb.c
+ */
+
+/* file operations of the owner, or of anyone with the file */
+ssize_t vhmq_iotlb_read(struct kiocb *iocb, struct iov_iter *to);
+ssize_t vhmq_iotlb_write(struct kiocb *iocb, struct iov_iter *from);
+__poll_t vhmq_iotlb_poll(struct file *file, poll_table *wait);
+
+/* ioctl or release, queue->mutex: what it lacked is not wanted any more */
+void vhmq_miss_forget(struct vhmq_queue *queue);
 
 #endif /* VHOST_MQ_H */

@@ -58,6 +58,7 @@ static struct vhmq_backend detach(struct vhmq_queue *queue)
 		vhmq_poll_stop(&queue->kick_poll);
 		vhmq_poll_stop(&queue->sock_poll);
 		vhmq_rx_stop(queue);
+		vhmq_miss_forget(queue);
 		queue->sock = NULL;
 		queue->rx_ring = NULL;
 		vhmq_queue_forget(queue);
@@ -136,6 +137,7 @@ void vhmq_vring_reset(struct vhmq_queue *queue)
 	mutex_lock(&queue->mutex);
 	vhmq_mem_put(queue->mem);
 	queue->mem = NULL;
+	vhmq_miss_forget(queue);
 	vhmq_ring_reset(&queue->ring);
 	queue->acked_features = 0;
 	queue->vhost_hlen = 0;
@@ -158,11 +160,14 @@ void vhmq_vring_reset(struct vhmq_queue *queue)
  * vhmq_vring_set_features() - the features that the guest has taken
  * @queue: queue
  * @features: a part of those offered
+ * @iotlb: what the guest's addresses are looked up in, or NULL: the memory table
  *
  * Context: ioctl, device->mutex.
  */
-void vhmq_vring_set_features(struct vhmq_queue *queue, u64 features)
+void vhmq_vring_set_features(struct vhmq_queue *queue, u64 features,
+			     const struct vhmq_iotlb *iotlb)
 {
+	bool other = iotlb || queue->ring.iotlb;
 	unsigned int hlen = sizeof(struct virtio_net_hdr);
 
 	if (features & (BIT_ULL(VIRTIO_NET_F_MRG_RXBUF) | BIT_ULL(VIRTIO_F_VERSION_1)))
@@ -179,6 +184,15 @@ void vhmq_vring_set_features(struct vhmq_queue *queue, u64 features)
 	}
 	queue->ring.event_idx = features & BIT_ULL(VIRTIO_RING_F_EVENT_IDX);
 	queue->ring.notify_on_empty = features & BIT_ULL(VIRTIO_F_NOTIFY_ON_EMPTY);
+	if (other) {
+		/* A new IOTLB is empty: what was asked for is asked for again. */
+		queue->ring.iotlb = iotlb;
+		queue->ring.mem = iotlb ? iotlb->mem : queue->mem;
+		vhmq_ring_place(&queue->ring);
+		vhmq_miss_forget(queue);
+		if (queue->sock)
+			vhmq_queue_ask(queue);
+	}
 	mutex_unlock(&queue->mutex);
 }
 
@@ -210,7 +224,9 @@ void vhmq_vring_set_mem(struct vhmq_queue *queue, struct vhmq_mem *mem)
 	mutex_lock(&queue->mutex);
 	vhmq_mem_put(queue->mem);
 	queue->mem = vhmq_mem_get(mem);
-	queue->ring.mem = mem;
+	queue->ring.physical = mem;
+	if (!queue->ring.iotlb)
+		queue->ring.mem = mem;
 	mend(queue);
 	mutex_unlock(&queue->mutex);
 }
@@ -229,10 +245,13 @@ bool vhmq_vring_log_ok(const struct vhmq_queue *queue, const u8 __user *base,
 		       const struct vhmq_mem *mem, u64 features)
 {
 	const struct vhmq_ring *ring = &queue->ring;
+	/* A ring that is found through the IOTLB can be anywhere. */
+	bool anywhere = features & BIT_ULL(VIRTIO_F_ACCESS_PLATFORM);
 
-	if (features & BIT_ULL(VHOST_F_LOG_ALL) && !vhmq_log_mem_ok(base, mem))
+	if ((features & BIT_ULL(VHOST_F_LOG_ALL) || (ring->log_used && anywhere)) &&
+	    !vhmq_log_mem_ok(base, mem))
 		return false;
-	return !ring->log_used || used_log_ok(ring, base, ring->log_addr);
+	return !ring->log_used || anywhere || used_log_ok(ring, base, ring->log_addr);
 }
 
 /**
@@ -255,9 +274,12 @@ void vhmq_vring_set_log(struct vhmq_queue *queue, u8 __user *base, struct eventf
  * Backend
  */
 
+/* Addresses that the IOTLB is to know are checked when it is told. */
 static bool rings_ok(const struct vhmq_ring *ring, const void __user *desc,
 		     const void __user *avail, const void __user *used)
 {
+	if (ring->iotlb)
+		return true;
 	return access_ok(desc, ring->num * sizeof(struct vring_desc)) &&
 	       access_ok(avail, vhmq_ring_avail_size(ring->num, ring->event_idx)) &&
 	       access_ok(used, vhmq_ring_used_size(ring->num, ring->event_idx));
@@ -298,7 +320,7 @@ int vhmq_vring_set_backend(struct vhmq_queue *queue, struct vhmq_backend *backen
 		vhmq_vring_stop(queue);
 		return 0;
 	}
-	if (!vhmq_mem_access_ok(queue->mem) ||
+	if (!(ring->iotlb || vhmq_mem_access_ok(queue->mem)) ||
 	    !rings_ok(ring, ring->desc, ring->avail, ring->used) ||
 	    !vhmq_vring_log_ok(queue, ring->log_base, queue->mem, queue->acked_features))
 		return -EFAULT;
@@ -381,12 +403,14 @@ static long set_addr(struct vhmq_queue *queue, const struct vhost_vring_addr __u
 		return -EINVAL;
 	/* Without backend the size may be still to come: checked with it. */
 	if (queue->sock && (!rings_ok(ring, desc, avail, used) ||
-			    (log && !used_log_ok(ring, ring->log_base, addr.log_guest_addr))))
+			    (log && !ring->iotlb &&
+			     !used_log_ok(ring, ring->log_base, addr.log_guest_addr))))
 		return -EINVAL;
 
-	ring->desc = desc;
-	ring->avail = avail;
-	ring->used = used;
+	ring->desc_addr = addr.desc_user_addr;
+	ring->avail_addr = addr.avail_user_addr;
+	ring->used_addr = addr.used_user_addr;
+	vhmq_ring_place(ring);
 	ring->log_used = log;
 	ring->log_addr = addr.log_guest_addr;
 	mend(queue);

@@ -27,6 +27,7 @@ refused 'window_jiffies' window_jiffies=x
 refused 'cpulist' cpulist=0-
 refused 'policy' policy=fast
 refused 'max_mem_regions' max_mem_regions=65536
+refused 'max_iotlb_entries' max_iotlb_entries=0
 
 modprobe vhost_net
 refused 'belongs to vhost_net: .* rmmod vhost_net'

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <linux/uaccess.h>
+#include <linux/vhost_types.h>
 
 #include "ring_split.h"
 
@@ -31,6 +32,7 @@ static unsigned int failures;
 static char failure[200];
 
 unsigned short vhmq_max_mem_regions = 64;
+unsigned int vhmq_max_iotlb_entries = 2048;
 
 void vhmq_ring_fail(struct vhmq_ring *r, const char *format, ...)
 {
@@ -58,6 +60,29 @@ int vhmq_log_mark(u8 __user *base, u64 addr, u64 len)
 	return log_result;
 }
 
+static const void *logged_at;
+
+int vhmq_log_mark_written(u8 __user *base, const struct vhmq_mem *m, const void __user *at,
+			  size_t len)
+{
+	logged_at = at;
+	logged_len = len;
+	logged++;
+	return log_result;
+}
+
+/* What the owner was asked for last, and how often. */
+static u64 missed;
+static u8 missed_perm;
+static unsigned int misses;
+
+void vhmq_ring_miss(struct vhmq_ring *r, u64 addr, u8 perm)
+{
+	missed = addr;
+	missed_perm = perm;
+	misses++;
+}
+
 static inline void add_region(u64 start, u64 len, void *addr)
 {
 	struct vhmq_region *region = &mem->regions[mem->nr++];
@@ -65,6 +90,7 @@ static inline void add_region(u64 start, u64 len, void *addr)
 	region->start = start;
 	region->last = start + len - 1;
 	region->addr = (uintptr_t)addr;
+	region->perm = VHOST_ACCESS_RW;
 }
 
 static inline void setup_ring(unsigned int num)
@@ -72,9 +98,9 @@ static inline void setup_ring(unsigned int num)
 	vhmq_ring_reset(&ring);
 	ring.num = num;
 	ring.little_endian = true;
-	ring.desc = calloc(num, sizeof(struct vring_desc));
-	ring.avail = calloc(1, vhmq_ring_avail_size(num, true));
-	ring.used = calloc(1, vhmq_ring_used_size(num, true));
+	ring.desc_addr = (uintptr_t)calloc(num, sizeof(struct vring_desc));
+	ring.avail_addr = (uintptr_t)calloc(1, vhmq_ring_avail_size(num, true));
+	ring.used_addr = (uintptr_t)calloc(1, vhmq_ring_used_size(num, true));
 	ring.mem = mem;
 	next = 0;
 	assert_int_equal(vhmq_ring_start(&ring), 0);
@@ -108,6 +134,7 @@ static inline int setup(void **state)
 	failure[0] = '\0';
 	logged = 0;
 	log_result = 0;
+	misses = 0;
 	unit_user_fault = NULL;
 	setup_ring(8);
 	return 0;
