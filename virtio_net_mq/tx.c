@@ -289,6 +289,18 @@ static void vnmq_tx_drop(struct vnmq_sq *sq, struct sk_buff *skb, enum vnmq_tx_c
 	dev_kfree_skb_any(skb);
 }
 
+/* The ring has @skb. Context: tx queue lock, under which nobody takes it out again. */
+static void vnmq_tx_added(struct vnmq_sq *sq, struct sk_buff *skb)
+{
+	if (unlikely(!sq->use_napi)) {
+		skb_orphan(skb);
+		skb_dst_drop(skb);
+		nf_reset_ct(skb);
+	}
+	if (unlikely(!vnmq_tx_has_room(sq)))
+		vnmq_tx_stop(sq);
+}
+
 /*
  * An skb that the ring did not take. Return: what the stack gets to hear. Context: tx queue
  * lock.
@@ -306,8 +318,7 @@ static netdev_tx_t vnmq_tx_failed(struct vnmq_sq *sq, struct sk_buff *skb, int e
 		}
 		error = vnmq_tx_add(sq, skb);
 		if (!error) {
-			vnmq_tx_stop(sq);
-			vnmq_tx_kick(sq);
+			vnmq_tx_added(sq, skb);
 			return NETDEV_TX_OK;
 		}
 	}
@@ -341,18 +352,10 @@ netdev_tx_t vnmq_xmit(struct sk_buff *skb, struct net_device *dev)
 
 	skb_tx_timestamp(skb);
 	err = vnmq_tx_add(sq, skb);
-	if (unlikely(err)) {
+	if (likely(!err))
+		vnmq_tx_added(sq, skb);
+	else
 		ret = vnmq_tx_failed(sq, skb, err);
-		goto kick;
-	}
-
-	if (unlikely(!sq->use_napi)) {
-		skb_orphan(skb);
-		skb_dst_drop(skb);
-		nf_reset_ct(skb);
-	}
-	if (unlikely(!vnmq_tx_has_room(sq)))
-		vnmq_tx_stop(sq);
 kick:
 	if (!more || netif_xmit_stopped(sq->txq))
 		vnmq_tx_kick(sq);
@@ -393,6 +396,15 @@ void vnmq_tx_timeout(struct net_device *dev, unsigned int index)
 		   sq->vq->name, sq->vq->num_free, virtqueue_get_vring_size(sq->vq),
 		   (unsigned long long)u64_stats_read(&sq->count[VNMQ_TX_PACKETS]),
 		   atomic_long_read(&sq->timeouts));
-	if (sq->use_napi)
+	if (sq->use_napi) {
 		vnmq_napi_schedule(&sq->napi, sq->vq);
+		return;
+	}
+	/* Who sets off stops the queue under its lock afterwards: a wake comes before that. */
+	__netif_tx_lock(sq->txq, smp_processor_id());
+	if (!READ_ONCE(sq->off)) {
+		vnmq_tx_reclaim(sq, 0);
+		vnmq_tx_wake(sq);
+	}
+	__netif_tx_unlock(sq->txq);
 }
