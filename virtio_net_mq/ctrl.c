@@ -170,6 +170,9 @@ static int vnmq_ctrl_submit(struct vnmq_ctrl *ctrl, struct vnmq_cmd *cmd)
 	}
 	sg_init_one(&status, &cmd->status, sizeof(cmd->status));
 	sgs[out] = &status;
+	if (out + 1 > virtqueue_get_vring_size(ctrl->vq) &&
+	    !virtio_has_feature(ctrl->vq->vdev, VIRTIO_RING_F_INDIRECT_DESC))
+		return -ENOSPC;
 
 	spin_lock_irqsave(&ctrl->lock, flags);
 	cmd->state = VNMQ_CMD_SENT;
@@ -231,8 +234,8 @@ static int vnmq_ctrl_wait(struct vnmq_ctrl *ctrl, struct vnmq_cmd *cmd)
  * @cmd: from vnmq_cmd_alloc(); it is no longer the caller's, whatever the outcome
  *
  * Return: 0 when the device accepted it, -EINVAL when it refused, -ETIMEDOUT, -EINTR when the
- * caller is being killed, -EBUSY when commands that it never answered fill the queue, -EIO when
- * it is gone, -EOPNOTSUPP without a control queue.
+ * caller is being killed, -EBUSY when the queue is too small or full of commands that it never
+ * answered, -EIO when it is gone, -EOPNOTSUPP without a control queue.
  * Context: process; sleeps at most a few seconds, also under RTNL.
  */
 int vnmq_ctrl_exec(struct vnmq_priv *priv, struct vnmq_cmd *cmd)
@@ -252,6 +255,8 @@ int vnmq_ctrl_exec(struct vnmq_priv *priv, struct vnmq_cmd *cmd)
 	}
 
 	atomic_long_inc(&ctrl->count[VNMQ_CTRL_COMMANDS]);
+	/* Make room, should commands have come back without an interrupt. */
+	vnmq_ctrl_poll(ctrl, ctrl->vq);
 	ret = vnmq_ctrl_submit(ctrl, cmd);
 	if (ret) {
 		kfree(cmd);

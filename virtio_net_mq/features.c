@@ -231,6 +231,8 @@ int vnmq_set_features(struct net_device *dev, netdev_features_t features)
 	if (!(features & NETIF_F_GRO_HW))
 		offloads &= ~VNMQ_GRO_HW_OFFLOADS;
 	ret = vnmq_offloads_send(priv, offloads);
+	if (vnmq_ctrl_in_doubt(ret))
+		vnmq_offloads_send(priv, priv->guest_offloads);
 	if (ret)
 		return ret;
 	priv->guest_offloads = offloads;

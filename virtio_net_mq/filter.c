@@ -4,9 +4,13 @@
  * 5.1.6.5.3).
  *
  * The stack tells of a new receive filter with a spinlock held, and a command has to wait for its
- * answer: a work item does that. It needs no RTNL, so neither waits for the other.
+ * answer: a work item does that. It needs no RTNL, so neither waits for the other. Nobody hears of
+ * its failure, so it tries again.
  */
 #include "virtio_net_mq.h"
+
+/* After a device that did not answer, or without memory: the filter is sent again. */
+#define VNMQ_FILTER_RETRY	(5 * HZ)
 
 static int vnmq_rx_send_bool(struct vnmq_priv *priv, u8 command, bool on)
 {
@@ -65,18 +69,22 @@ static struct vnmq_cmd *vnmq_filter_build(struct vnmq_priv *priv)
 
 static void vnmq_rx_mode_work(struct work_struct *work)
 {
-	struct vnmq_priv *priv = container_of(work, struct vnmq_priv, rx_mode_work);
+	struct vnmq_priv *priv = container_of(to_delayed_work(work), struct vnmq_priv,
+					       rx_mode_work);
 	unsigned int flags = READ_ONCE(priv->dev->flags);
 	bool promisc = flags & IFF_PROMISC;
 	bool allmulti = flags & IFF_ALLMULTI;
 	bool known = priv->sent_valid;
+	bool again = false;
 	struct vnmq_cmd *table;
 	int ret = 0;
 
 	table = vnmq_filter_build(priv);
-	/* Rather too much than too little. */
-	if (!table)
+	/* Rather too much than too little, for a while. */
+	if (!table) {
 		promisc = true;
+		again = true;
+	}
 
 	if (!known || promisc != priv->sent_promisc)
 		ret = vnmq_rx_send_bool(priv, VIRTIO_NET_CTRL_RX_PROMISC, promisc);
@@ -91,8 +99,14 @@ static void vnmq_rx_mode_work(struct work_struct *work)
 	priv->sent_promisc = promisc;
 	priv->sent_allmulti = allmulti;
 	priv->sent_valid = !ret;
-	if (ret && net_ratelimit())
+	if (ret && !priv->filter_again && net_ratelimit())
 		netdev_warn(priv->dev, "the device did not take the receive filter: %d\n", ret);
+
+	if (vnmq_ctrl_in_doubt(ret) || ret == -EBUSY || ret == -ENOMEM)
+		again = true;
+	priv->filter_again = again;
+	if (again)
+		queue_delayed_work(system_long_wq, &priv->rx_mode_work, VNMQ_FILTER_RETRY);
 }
 
 /**
@@ -106,7 +120,7 @@ void vnmq_set_rx_mode(struct net_device *dev)
 	struct vnmq_priv *priv = netdev_priv(dev);
 
 	if (priv->rx_mode_on)
-		queue_work(system_long_wq, &priv->rx_mode_work);
+		mod_delayed_work(system_long_wq, &priv->rx_mode_work, 0);
 }
 
 /**
@@ -115,7 +129,7 @@ void vnmq_set_rx_mode(struct net_device *dev)
  */
 void vnmq_filter_init(struct vnmq_priv *priv)
 {
-	INIT_WORK(&priv->rx_mode_work, vnmq_rx_mode_work);
+	INIT_DELAYED_WORK(&priv->rx_mode_work, vnmq_rx_mode_work);
 }
 
 /**
@@ -145,7 +159,7 @@ void vnmq_filter_stop(struct vnmq_priv *priv)
 	netif_addr_lock_bh(priv->dev);
 	priv->rx_mode_on = false;
 	netif_addr_unlock_bh(priv->dev);
-	cancel_work_sync(&priv->rx_mode_work);
+	cancel_delayed_work_sync(&priv->rx_mode_work);
 }
 
 /**
@@ -211,6 +225,8 @@ int vnmq_set_mac_address(struct net_device *dev, void *addr)
 
 	if (virtio_has_feature(vdev, VIRTIO_NET_F_CTRL_MAC_ADDR)) {
 		ret = vnmq_mac_send(priv, mac);
+		if (vnmq_ctrl_in_doubt(ret))
+			vnmq_mac_send(priv, dev->dev_addr);
 		if (ret)
 			return ret;
 	} else if (virtio_has_feature(vdev, VIRTIO_NET_F_MAC) &&

@@ -273,6 +273,18 @@ static int vnmq_queues_send_count(struct vnmq_priv *priv, unsigned int pairs)
 			      &mq, sizeof(mq));
 }
 
+/*
+ * The device is to use @pairs; when it does not, it is to use @old. Return: as vnmq_ctrl_exec().
+ */
+static int vnmq_queues_change_count(struct vnmq_priv *priv, unsigned int pairs, unsigned int old)
+{
+	int ret = vnmq_queues_send_count(priv, pairs);
+
+	if (vnmq_ctrl_in_doubt(ret))
+		vnmq_queues_send_count(priv, old);
+	return ret;
+}
+
 /* Context: RTNL. CPUs neither come nor go between the new count and the masks made from it. */
 static void vnmq_queues_spread(struct vnmq_priv *priv, unsigned int pairs)
 {
@@ -290,7 +302,7 @@ static void vnmq_queues_spread(struct vnmq_priv *priv, unsigned int pairs)
  */
 void vnmq_queues_tell_count(struct vnmq_priv *priv)
 {
-	if (priv->max_pairs == 1 || !vnmq_queues_send_count(priv, priv->curr_pairs))
+	if (priv->max_pairs == 1 || !vnmq_queues_change_count(priv, priv->curr_pairs, 1))
 		return;
 	netdev_warn(priv->dev, "the device did not take %u queue pairs: using one\n",
 		    priv->curr_pairs);
@@ -312,7 +324,7 @@ static int vnmq_queues_grow(struct vnmq_priv *priv, unsigned int pairs)
 		for (i = old; i < pairs; i++)
 			vnmq_pair_start(priv, i);
 	}
-	ret = vnmq_queues_send_count(priv, pairs);
+	ret = vnmq_queues_change_count(priv, pairs, old);
 	if (ret)
 		return ret;
 	ret = netif_set_real_num_queues(priv->dev, pairs, pairs);
@@ -338,7 +350,7 @@ static int vnmq_queues_shrink(struct vnmq_priv *priv, unsigned int pairs)
 	ret = netif_set_real_num_tx_queues(priv->dev, pairs);
 	if (ret)
 		return ret;
-	ret = vnmq_queues_send_count(priv, pairs);
+	ret = vnmq_queues_change_count(priv, pairs, old);
 	if (ret) {
 		if (netif_set_real_num_tx_queues(priv->dev, old))
 			netdev_warn(priv->dev, "%u of %u transmit queues in use\n", pairs, old);
@@ -379,7 +391,10 @@ static int vnmq_pair_resize(struct vnmq_priv *priv, unsigned int index, u32 rx, 
 
 	WRITE_ONCE(sq->off, true);
 	virtio_synchronize_cbs(priv->vdev);
-	/* With both NAPIs off and no interrupt that wakes it, the transmit queue stays stopped. */
+	/*
+	 * With both NAPIs off and no interrupt or watchdog that wakes it, the transmit queue stays
+	 * stopped.
+	 */
 	vnmq_pair_stop(priv, index);
 	__netif_tx_lock_bh(sq->txq);
 	netif_tx_stop_queue(sq->txq);

@@ -283,11 +283,12 @@ struct vnmq_priv {
 	u64 guest_offloads_all;
 
 	/* filter.c */
-	struct work_struct rx_mode_work;
+	struct delayed_work rx_mode_work;
 	bool rx_mode_on;		/* netif_addr_lock: the work may be scheduled */
 	bool sent_valid;		/* work only: sent_* say what the device has */
 	bool sent_promisc;
 	bool sent_allmulti;
+	bool filter_again;		/* work only: it is a retry */
 	unsigned long *vlans;		/* RTNL: filters in the device, one bit an id */
 
 	/* link.c */
@@ -330,6 +331,15 @@ static inline unsigned int vnmq_vq_to_pair(const struct virtqueue *vq)
 static inline bool vnmq_has_ctrl(const struct vnmq_priv *priv)
 {
 	return virtio_has_feature(priv->vdev, VIRTIO_NET_F_CTRL_VQ);
+}
+
+/*
+ * A command with this result may still be carried out, before any that is sent after it: what
+ * stays in use has to be sent again.
+ */
+static inline bool vnmq_ctrl_in_doubt(int ret)
+{
+	return ret == -ETIMEDOUT || ret == -EINTR;
 }
 
 /* Context: NAPI of @rq, or its NAPI is off: process, then, which may be preempted. */

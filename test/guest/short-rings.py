@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-# A ring of any size carries frames of any length, without indirect descriptors, too; one that cannot
-# hold a single buffer is refused with a line that says so.
+# A ring of any size carries frames of any length, without indirect descriptors, too, and a control queue that
+# is too small is done without; a ring that cannot hold a single buffer is refused with a line that says so.
 # kernels: 6.1 6.12 debug uml-smp
 # quick: 6.1 6.12
 # timeout: 60
@@ -29,7 +29,7 @@ def traffic(device):
 
 load()
 for ring in (1, 2, 4, 16):
-    for more in (set(), {CSUM}, {MRG_RXBUF, CSUM}):
+    for more in (set(), {CSUM}, {MRG_RXBUF, CSUM}, CONTROL):
         with Device(BASIC | more, ring=ring) as device:
             traffic(device)
 for ring in (2, 16):
