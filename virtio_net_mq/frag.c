@@ -33,12 +33,15 @@ void vnmq_frag_drain(struct vnmq_frag_pool *pool)
 	memset(pool, 0, sizeof(*pool));
 }
 
-static bool vnmq_frag_next_page(struct vnmq_frag_pool *pool, gfp_t gfp)
+static bool vnmq_frag_next_page(struct vnmq_frag_pool *pool, unsigned int size, gfp_t gfp)
 {
 	struct page *page;
 
-	/* Once more would mark what comes next as taken from the last reserves, too. */
-	if (pool->page && page_is_pfmemalloc(pool->page))
+	/*
+	 * Once more would mark what comes next as taken from the last reserves, too; or it is a
+	 * single page, from when there was no longer one, and never enough.
+	 */
+	if (pool->page && (page_is_pfmemalloc(pool->page) || size > pool->size))
 		vnmq_frag_drain(pool);
 	page = pool->page;
 
@@ -89,7 +92,7 @@ void *vnmq_frag_alloc(struct vnmq_frag_pool *pool, unsigned int size, gfp_t gfp)
 	void *buf;
 
 	if (unlikely(pool->offset + size > pool->size) &&
-	    (!vnmq_frag_next_page(pool, gfp) || size > pool->size))
+	    (!vnmq_frag_next_page(pool, size, gfp) || size > pool->size))
 		return NULL;
 	buf = pool->va + pool->offset;
 	pool->offset += size;
