@@ -15,8 +15,9 @@
  *	vhost_threads	vhost threads with a twentieth of that at least
  *	vhost_busiest	the greatest share of that which one of them has, 0 to 1
  *
- * A thread's time is what the scheduler booked: /proc/<pid>/schedstat, or /proc/<pid>/sched
- * where a kernel has no schedstat. Exits with COMMAND's status.
+ * A thread's time is perf's (cpu_time.h), where the kernel has it and the thread was there at the
+ * start; else what the scheduler booked: /proc/<pid>/schedstat, or /proc/<pid>/sched. Exits with
+ * COMMAND's status.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -35,6 +36,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cpu_time.h"
+
 enum side { VHOST, GUEST_IRQ, SOFTIRQ, GUEST_APP, HOST_APP, SIDES };
 
 static const char *const side_names[SIDES] = {
@@ -44,7 +47,8 @@ static const char *const side_names[SIDES] = {
 struct thread {
 	pid_t tid;
 	enum side side;
-	uint64_t ns;
+	int clock;			/* counts since the snapshot, or -1 */
+	uint64_t ns;			/* booked since the thread began */
 	uint64_t voluntary;
 	uint64_t involuntary;
 };
@@ -147,9 +151,9 @@ static bool side_of(pid_t pid, const char *comm, enum side *side)
 	return true;
 }
 
-static void add_thread(struct snapshot *s, pid_t pid, pid_t tid)
+static void add_thread(struct snapshot *s, pid_t pid, pid_t tid, bool count)
 {
-	struct thread t = { .tid = tid };
+	struct thread t = { .tid = tid, .clock = -1 };
 	char buf[4096];
 
 	if (!slurp(buf, 64, "/proc/%d/task/%d/comm", pid, tid) || !side_of(pid, buf, &t.side) ||
@@ -159,13 +163,15 @@ static void add_thread(struct snapshot *s, pid_t pid, pid_t tid)
 		t.voluntary = field(buf, "\nvoluntary_ctxt_switches:");
 		t.involuntary = field(buf, "\nnonvoluntary_ctxt_switches:");
 	}
+	if (count)
+		t.clock = cpu_time_open(tid, false);
 	s->threads = realloc(s->threads, (s->count + 1) * sizeof(t));
 	if (!s->threads)
 		fail("memory");
 	s->threads[s->count++] = t;
 }
 
-static void snapshot(struct snapshot *s)
+static void snapshot(struct snapshot *s, bool count)
 {
 	struct dirent *p, *t;
 	char path[64];
@@ -183,7 +189,7 @@ static void snapshot(struct snapshot *s)
 			continue;
 		while ((t = readdir(task)))
 			if (isdigit((unsigned char)t->d_name[0]))
-				add_thread(s, atoi(p->d_name), atoi(t->d_name));
+				add_thread(s, atoi(p->d_name), atoi(t->d_name), count);
 		closedir(task);
 	}
 	closedir(proc);
@@ -199,18 +205,26 @@ static const struct thread *find(const struct snapshot *s, pid_t tid)
 	return NULL;
 }
 
-static void report(FILE *out, const struct snapshot *a, const struct snapshot *b,
-		   const struct rusage *usage)
+static uint64_t rusage_ns(const struct rusage *usage)
 {
-	uint64_t ns[SIDES] = { 0 }, wakeups = 0, preempts = 0, threads = 0, most = 0, slept, command;
+	return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000ull +
+	       (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000ull;
+}
+
+static void report(FILE *out, const struct snapshot *a, const struct snapshot *b,
+		   uint64_t command)
+{
+	uint64_t ns[SIDES] = { 0 }, wakeups = 0, preempts = 0, threads = 0, most = 0, slept, used;
 	const struct thread *old, *new;
-	struct thread none = { 0 };
+	struct thread none = { .clock = -1 };
 	size_t i;
 
 	for (i = 0; i < b->count; i++) {
 		new = &b->threads[i];
 		old = find(a, new->tid) ?: &none;
-		ns[new->side] += new->ns - old->ns;
+		if (!cpu_time_read(old->clock, &used))
+			used = new->ns - old->ns;
+		ns[new->side] += used;
 		if (new->side != VHOST)
 			continue;
 		wakeups += new->voluntary - old->voluntary;
@@ -228,9 +242,7 @@ static void report(FILE *out, const struct snapshot *a, const struct snapshot *b
 	}
 	for (i = 0; i < SIDES; i++)
 		fprintf(out, "%s=%" PRIu64 " ", side_names[i], ns[i]);
-	command = (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
-		  usage->ru_utime.tv_usec + usage->ru_stime.tv_usec;
-	fprintf(out, "command_ns=%" PRIu64 " wall_ns=%" PRIu64 " ", command * 1000,
+	fprintf(out, "command_ns=%" PRIu64 " wall_ns=%" PRIu64 " ", command,
 		b->time - a->time);
 	fprintf(out, "vhost_wakeups=%" PRIu64 " vhost_preempts=%" PRIu64 " vhost_threads=%" PRIu64
 		" vhost_busiest=%.3f\n", wakeups, preempts, threads,
@@ -242,8 +254,10 @@ int main(int argc, char **argv)
 	struct snapshot before = { 0 }, after = { 0 };
 	struct rusage usage;
 	FILE *out = stdout;
-	int status, arg = 1;
+	int status, go[2], clock, arg = 1;
+	uint64_t command;
 	pid_t child;
+	char word;
 
 	if (argc > 2 && !strcmp(argv[1], "--out")) {
 		out = fopen(argv[2], "w");
@@ -260,21 +274,31 @@ int main(int argc, char **argv)
 	vm_ns = netns_of("/run/netns/vm");
 	host_ns = netns_of("/run/netns/host");
 
-	snapshot(&before);
-	before.time = now();
+	if (pipe2(go, O_CLOEXEC))
+		fail("pipe");
 	child = fork();
 	if (child < 0)
 		fail("fork");
 	if (!child) {
+		close(go[1]);
+		if (read(go[0], &word, 1) != 1)
+			_exit(127);
 		execvp(argv[arg], argv + arg);
 		fprintf(stderr, "meter: %s: %s\n", argv[arg], strerror(errno));
 		_exit(127);
 	}
+	clock = cpu_time_open(child, true);
+	snapshot(&before, true);
+	before.time = now();
+	if (write(go[1], "", 1) != 1)
+		fail("pipe");
 	if (wait4(child, &status, 0, &usage) < 0)
 		fail("wait");
 	after.time = now();
-	snapshot(&after);
-	report(out, &before, &after, &usage);
+	if (!cpu_time_read(clock, &command))
+		command = rusage_ns(&usage);
+	snapshot(&after, false);
+	report(out, &before, &after, command);
 	if (fclose(out))
 		fail("write");
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
