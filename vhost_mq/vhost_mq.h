@@ -444,7 +444,6 @@ struct vhmq_group {
 	const struct mm_struct *mm;	/* owner, compared only */
 	struct vhmq_netdev_id id;
 	char name[IFNAMSIZ + 24];	/* <pid>-<netdev>, in sysfs */
-	unsigned int number;		/* among those of one owner and name */
 	struct vhmq_pool pool;
 	struct mutex members;		/* start, join, leave, and what shows them */
 	bool started;			/* members; it has its worker 0 and is seen */
