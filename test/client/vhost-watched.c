@@ -10,12 +10,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tap.h"
 #include "vhost.h"
 
 #define ROUNDS	300
+#define SECONDS	20	/* at most, where 300 rounds take longer */
 
 static char group[100];
 static bool done;
@@ -34,6 +36,9 @@ static void *watch(void *arg)
 		if (write(fd, "3", 1) == 1)
 			writes++;
 		close(fd);
+		/* Once for each group, so that many come and go. */
+		while (!access(path, F_OK) && !__atomic_load_n(&done, __ATOMIC_RELAXED))
+			;
 	}
 	return arg;
 }
@@ -49,6 +54,7 @@ static bool shown(const char *worker)
 int main(void)
 {
 	pthread_t watcher;
+	time_t end = time(NULL) + SECONDS;
 	unsigned int i;
 	int tap;
 
@@ -59,7 +65,7 @@ int main(void)
 	if (errno)
 		err(1, "pthread_create");
 
-	for (i = 0; i < ROUNDS || writes < ROUNDS; i++) {
+	for (i = 0; !writes || (i < ROUNDS && time(NULL) < end); i++) {
 		struct client *client = client_setup(64, VERSION_1);
 
 		client_start(client, tap);
