@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A tap is detached, resized, moved, deleted and closed under traffic.
 # kernels: 6.1 6.12 debug uml-smp
-# quick: debug
 # timeout: 60
 set -eu
 
