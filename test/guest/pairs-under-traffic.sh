@@ -3,7 +3,7 @@
 # `ethtool -L` under full traffic in both directions loses no connection.
 # kernels: 6.1 6.12 debug uml-smp
 # quick: 6.1
-# timeout: 60
+# timeout: 100
 # cpus: 4
 set -eu
 # shellcheck source=test/guest/traffic.sh
