@@ -12,11 +12,6 @@
 #include "vhost_mq.h"
 
 /* Both forms of a message have the same size and place for the same content. */
-union message {
-	struct vhost_msg v1;
-	struct vhost_msg_v2 v2;
-};
-
 static_assert(sizeof(struct vhost_msg) == sizeof(struct vhost_msg_v2));
 static_assert(offsetof(struct vhost_msg, iotlb) == offsetof(struct vhost_msg_v2, iotlb));
 
@@ -127,7 +122,7 @@ ssize_t vhmq_iotlb_read(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct vhmq_dev *dev = iocb->ki_filp->private_data;
 	struct vhmq_queue *queue;
-	union message message = {};
+	struct vhost_msg_v2 message = {};
 	struct vhmq_miss miss;
 	int ret;
 
@@ -145,11 +140,11 @@ ssize_t vhmq_iotlb_read(struct kiocb *iocb, struct iov_iter *to)
 			return ret;
 	}
 
-	message.v1.type = READ_ONCE(dev->backend_features) & BIT_ULL(VHOST_BACKEND_F_IOTLB_MSG_V2) ?
-			  VHOST_IOTLB_MSG_V2 : VHOST_IOTLB_MSG;
-	message.v1.iotlb.type = VHOST_IOTLB_MISS;
-	message.v1.iotlb.iova = miss.addr;
-	message.v1.iotlb.perm = miss.perm;
+	message.type = READ_ONCE(dev->backend_features) & BIT_ULL(VHOST_BACKEND_F_IOTLB_MSG_V2) ?
+		       VHOST_IOTLB_MSG_V2 : VHOST_IOTLB_MSG;
+	message.iotlb.type = VHOST_IOTLB_MISS;
+	message.iotlb.iova = miss.addr;
+	message.iotlb.perm = miss.perm;
 	if (copy_to_iter(&message, sizeof(message), to) != sizeof(message)) {
 		return_miss(queue, &miss);
 		return -EFAULT;
@@ -176,10 +171,8 @@ __poll_t vhmq_iotlb_poll(struct file *file, poll_table *wait)
  * Writing
  */
 
-static int change(struct vhmq_iotlb *iotlb, const struct vhost_iotlb_msg *msg)
+static int change(struct vhmq_iotlb *iotlb, const struct vhost_iotlb_msg *msg, u64 last)
 {
-	u64 last = msg->iova + msg->size - 1;
-
 	if (msg->type == VHOST_IOTLB_INVALIDATE) {
 		vhmq_iotlb_invalidate(iotlb, msg->iova, last);
 		return 0;
@@ -188,11 +181,11 @@ static int change(struct vhmq_iotlb *iotlb, const struct vhost_iotlb_msg *msg)
 }
 
 /* Is it something that can be done? */
-static bool check(const struct vhost_iotlb_msg *msg)
+static bool check(const struct vhost_iotlb_msg *msg, u64 last)
 {
 	unsigned long addr = msg->uaddr;
 
-	if (msg->iova + (msg->size - 1) < msg->iova)
+	if (last < msg->iova)
 		return false;
 	switch (msg->type) {
 	case VHOST_IOTLB_INVALIDATE:
@@ -209,23 +202,24 @@ static bool check(const struct vhost_iotlb_msg *msg)
 /* Under device->mutex. */
 static int process(struct vhmq_dev *dev, const struct vhost_iotlb_msg *msg)
 {
+	u64 last = msg->iova + (msg->size - 1);
 	unsigned int i;
 	int ret;
 
-	if (!dev->iotlb || !check(msg))
+	if (!dev->iotlb || !check(msg, last))
 		return -EFAULT;
 
 	/* No run is on: what one has found holds for all of it. */
 	for (i = 0; i < VHMQ_NR_QUEUES; i++)
 		mutex_lock_nested(&dev->queues[i].mutex, i);
-	ret = change(dev->iotlb, msg);
+	ret = change(dev->iotlb, msg, last);
 	for (i = 0; i < VHMQ_NR_QUEUES; i++) {
 		struct vhmq_queue *queue = &dev->queues[i];
 
 		queue->ring.mem = dev->iotlb->mem;
 		vhmq_ring_place(&queue->ring);
 		if (msg->type == VHOST_IOTLB_UPDATE && queue->sock &&
-		    is_answer(queue, msg->iova, msg->iova + (msg->size - 1)))
+		    is_answer(queue, msg->iova, last))
 			vhmq_queue_ask(queue);
 	}
 	while (i--)
@@ -246,15 +240,15 @@ static int process(struct vhmq_dev *dev, const struct vhost_iotlb_msg *msg)
 ssize_t vhmq_iotlb_write(struct kiocb *iocb, struct iov_iter *from)
 {
 	struct vhmq_dev *dev = iocb->ki_filp->private_data;
-	union message message = {};
-	const struct vhost_iotlb_msg *msg = &message.v1.iotlb;
+	struct vhost_msg_v2 message = {};
+	const struct vhost_iotlb_msg *msg = &message.iotlb;
 	size_t count = iov_iter_count(from);
-	size_t wanted = offsetof(struct vhost_msg, iotlb) + sizeof(*msg);
+	size_t wanted = offsetof(typeof(message), iotlb) + sizeof(*msg);
 	int ret;
 
 	if (copy_from_iter(&message, wanted, from) != wanted)
 		return -EINVAL;
-	if (message.v1.type != VHOST_IOTLB_MSG && message.v1.type != VHOST_IOTLB_MSG_V2)
+	if (message.type != VHOST_IOTLB_MSG && message.type != VHOST_IOTLB_MSG_V2)
 		return -EINVAL;
 	if (!msg->size && (msg->type == VHOST_IOTLB_UPDATE || msg->type == VHOST_IOTLB_INVALIDATE))
 		return -EINVAL;

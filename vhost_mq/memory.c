@@ -189,22 +189,6 @@ void vhmq_iotlb_free(struct vhmq_iotlb *iotlb)
 	kfree(iotlb);
 }
 
-/* The first region that ends at @addr or behind it. */
-static unsigned int first_to(const struct vhmq_mem *mem, u64 addr)
-{
-	unsigned int low = 0, high = mem->nr;
-
-	while (low < high) {
-		unsigned int middle = low + (high - low) / 2;
-
-		if (mem->regions[middle].last < addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static void remove_regions(struct vhmq_mem *mem, unsigned int at, unsigned int count)
 {
 	mem->nr -= count;
@@ -261,7 +245,7 @@ static int make_room(struct vhmq_iotlb *iotlb)
 void vhmq_iotlb_invalidate(struct vhmq_iotlb *iotlb, u64 start, u64 last)
 {
 	struct vhmq_mem *mem = iotlb->mem;
-	unsigned int first = first_to(mem, start), end = first;
+	unsigned int first = vhmq_mem_first(mem, start), end = first;
 
 	while (end < mem->nr && mem->regions[end].start <= last)
 		end++;
@@ -295,7 +279,7 @@ int vhmq_iotlb_update(struct vhmq_iotlb *iotlb, u64 start, u64 last, u64 addr, u
 		return ret;
 
 	mem = iotlb->mem;
-	at = first_to(mem, start);
+	at = vhmq_mem_first(mem, start);
 	region = &mem->regions[at];
 	memmove(region + 1, region, (mem->nr - at) * sizeof(*region));
 	*region = (struct vhmq_region){

@@ -56,6 +56,29 @@ int vhmq_iotlb_update(struct vhmq_iotlb *iotlb, u64 start, u64 last, u64 addr, u
 void vhmq_iotlb_invalidate(struct vhmq_iotlb *iotlb, u64 start, u64 last);
 
 /**
+ * vhmq_mem_first() - where a guest address may be
+ * @mem: table
+ * @addr: guest address
+ *
+ * Return: the index of the first region whose reach is not below @addr; that one
+ * ends at its reach. mem->nr when there is none.
+ */
+static inline unsigned int vhmq_mem_first(const struct vhmq_mem *mem, u64 addr)
+{
+	unsigned int low = 0, high = mem->nr;
+
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (mem->regions[middle].reach < addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/**
  * vhmq_mem_find() - the region that holds a guest address
  * @mem: table
  * @addr: guest address
@@ -65,20 +88,11 @@ void vhmq_iotlb_invalidate(struct vhmq_iotlb *iotlb, u64 start, u64 last);
 static inline const struct vhmq_region *vhmq_mem_find(const struct vhmq_mem *mem,
 						      u64 addr)
 {
-	unsigned int low = 0, high = mem->nr;
+	unsigned int first = vhmq_mem_first(mem, addr);
 
-	/* The first region whose reach is not below @addr ends at its reach. */
-	while (low < high) {
-		unsigned int middle = low + (high - low) / 2;
-
-		if (mem->regions[middle].reach < addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == mem->nr || mem->regions[low].start > addr)
+	if (first == mem->nr || mem->regions[first].start > addr)
 		return NULL;
-	return &mem->regions[low];
+	return &mem->regions[first];
 }
 
 #endif /* VHMQ_MEMORY_H */

@@ -102,14 +102,21 @@ static void oldest_gives_way(void **state)
  * Rings
  */
 
+/* A page for each part; their content is to be at the start of the high region. */
+static void place_ring(void)
+{
+	memset(high, 0, 0x3000);
+	ring.desc_addr = 0x10000;
+	ring.avail_addr = 0x11000;
+	ring.used_addr = 0x12000;
+}
+
 static void whole_ring_is_used_as_it_is(void **state)
 {
 	struct vring_desc *table = (void *)low;
 	u8 *rings = high;
 
-	ring.desc_addr = 0x10000;
-	ring.avail_addr = 0x11000;
-	ring.used_addr = 0x12000;
+	place_ring();
 	/* Two translations that fit, and a third. */
 	know(0x10000, 0x40, rings, RO);
 	know(0x10040, 0x40, rings + 0x40, RO);
@@ -132,10 +139,7 @@ static void whole_ring_is_used_as_it_is(void **state)
 
 static void what_is_not_known_is_asked_for(void **state)
 {
-	memset(high, 0, 0x3000);
-	ring.desc_addr = 0x10000;
-	ring.avail_addr = 0x11000;
-	ring.used_addr = 0x12000;
+	place_ring();
 	assert_int_equal(vhmq_ring_start(&ring), -EFAULT);
 	assert_int_equal(missed, 0x12000);
 	know(0x12000, 0x1000, high + 0x2000, RW);
@@ -185,10 +189,7 @@ static void what_is_not_known_is_asked_for(void **state)
 
 static void permission_is_needed(void **state)
 {
-	memset(high, 0, 0x3000);
-	ring.desc_addr = 0x10000;
-	ring.avail_addr = 0x11000;
-	ring.used_addr = 0x12000;
+	place_ring();
 	know(0x10000, 0x2000, high, RW);
 	know(0x12000, 0x1000, high + 0x2000, RW);
 	assert_int_equal(vhmq_ring_start(&ring), 0);
@@ -210,10 +211,7 @@ static void permission_is_needed(void **state)
 
 static void cut_words_fail(void **state)
 {
-	memset(high, 0, 0x3000);
-	ring.desc_addr = 0x10000;
-	ring.avail_addr = 0x11000;
-	ring.used_addr = 0x12000;
+	place_ring();
 	know(0x10000, 0x1003, high, RW);
 	know(0x11003, 0x2000, low, RW);
 	assert_int_equal(vhmq_ring_start(&ring), 0);
