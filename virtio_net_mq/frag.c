@@ -12,7 +12,7 @@
 #include <linux/mm.h>
 #include <linux/page_ref.h>
 
-#include "virtio_net_mq.h"
+#include "frag.h"
 
 #define VNMQ_FRAG_ORDER	get_order(VNMQ_MAX_BUFFER)
 /* More pieces than a page can have, one of the smallest buffers being 64 bytes. */

@@ -77,6 +77,8 @@
 #include <linux/virtio_ring.h>
 #include <linux/workqueue.h>
 
+#include "frag.h"
+
 #define VNMQ_NAME		"virtio_net"	/* driver name that tools look for */
 
 /* Frame without offloads that a buffer must hold: MTU 1500 and a VLAN tag. */
@@ -85,8 +87,6 @@
 #define VNMQ_MAX_FRAME		(ETH_HLEN + 2 * VLAN_HLEN + sizeof(struct ipv6hdr) + 65535)
 /* Room in an skb's head for a frame that is copied; longer ones stay in their buffer. */
 #define VNMQ_COPY_LEN		128
-/* Longest receive buffer, the size of the pages that buffers are cut from. */
-#define VNMQ_MAX_BUFFER		32768
 /* Aligned size of what build_skb() needs behind the data. */
 #define VNMQ_SHINFO_LEN		SKB_DATA_ALIGN(sizeof(struct skb_shared_info))
 /* Descriptors the longest skb takes: header, linear part, each fragment. */
@@ -142,18 +142,6 @@ enum vnmq_ctrl_counter {
 };
 
 DECLARE_EWMA(vnmq_len, 0, 64)
-
-/*
- * Pieces of a page, handed out from its start to its end. refs is what this pool
- * still owns of the page's reference count, so that a piece costs no atomic.
- */
-struct vnmq_frag_pool {
-	struct page *page;
-	void *va;
-	unsigned int offset;
-	unsigned int size;
-	unsigned int refs;
-};
 
 /* A mergeable buffer whose frame was copied out: posted again before a new one is made. */
 struct vnmq_spare {
@@ -463,12 +451,6 @@ int vnmq_big_fill_one(struct vnmq_rq *rq, gfp_t gfp);
 struct sk_buff *vnmq_big_receive(struct vnmq_rq *rq, struct vnmq_big_buf *buf, unsigned int len,
 				 union vnmq_hdr *hdr);
 void vnmq_big_free(struct vnmq_big_buf *buf);
-
-/* frag.c */
-void *vnmq_frag_alloc(struct vnmq_frag_pool *pool, unsigned int size, gfp_t gfp);
-unsigned int vnmq_frag_take_rest(struct vnmq_frag_pool *pool, unsigned int less_than);
-void vnmq_frag_free(void *buf);
-void vnmq_frag_drain(struct vnmq_frag_pool *pool);
 
 /* tx.c */
 netdev_tx_t vnmq_xmit(struct sk_buff *skb, struct net_device *dev);

@@ -8,9 +8,7 @@
 
 #include <linux/types.h>
 
-/* What frag.c needs of the kernel and of virtio_net_mq.h. */
-#define VIRTIO_NET_MQ_H
-#define VNMQ_MAX_BUFFER		32768
+/* What frag.c needs of the kernel. */
 #ifndef PAGE_SIZE
 #define PAGE_SIZE		4096
 #endif
@@ -24,14 +22,6 @@
 struct page {
 	int count;
 	void *va;
-};
-
-struct vnmq_frag_pool {
-	struct page *page;
-	void *va;
-	unsigned int offset;
-	unsigned int size;
-	unsigned int refs;
 };
 
 static bool no_long_pages;
