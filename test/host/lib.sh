@@ -4,6 +4,9 @@
 # For the cases of the host module: a device of several pairs that does what it is
 # told (test/client/vhost-pairs.c), and its group in sysfs.
 
+# shellcheck source=test/lab/within.sh
+. test/lab/within.sh
+
 mq=/sys/class/misc/vhost-net/mq
 : "${LAB_BIN:?runs in the lab}"
 
@@ -73,18 +76,9 @@ is() {
 	[ "$value" = "$2" ] || fail "$1 is '$value', not '$2'"
 }
 
-uptime() {
-	IFS=. read -r seconds _ </proc/uptime
-	echo "$seconds"
-}
-
 # Try until it holds, a minute at most.
 soon() {
-	limit=$(($(uptime) + 60))
-	until "$@"; do
-		[ "$(uptime)" -lt "$limit" ] || fail "not within a minute: $*"
-		sleep 0.05
-	done
+	within 60 "$@" || fail "not within a minute: $*"
 }
 
 # refused ERROR FILE VALUE: the write fails so, and what is read stays.

@@ -5,6 +5,9 @@
 # sees of a client. VMQ_VHOST chooses the module: mq (ours), or stock to see what
 # that one does. A case ends with finish.
 
+# shellcheck source=test/lab/within.sh
+. "${0%/*}/../lab/within.sh"
+
 VHOST=${VMQ_VHOST:-mq}
 case $VHOST in
 mq) vhost=vhost_net_mq ;;
@@ -39,25 +42,6 @@ check() {
 same() {
 	check "$1" [ "$2" = "$3" ]
 	[ "$2" = "$3" ] || diag "$1: got '$2', expected '$3'"
-}
-
-# Starting a program takes long in an emulated machine whose CPUs testpmd keeps busy; what is
-# called often gets by without.
-uptime() {
-	read -r now _ </proc/uptime
-	now=${now%.*}
-}
-
-# Try until it works, as many seconds as are given.
-within() {
-	uptime
-	end=$((now + $1))
-	shift
-	until "$@"; do
-		uptime
-		[ "$now" -lt "$end" ] || return 1
-		sleep 0.05
-	done
 }
 
 bail() {
