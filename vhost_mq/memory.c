@@ -12,6 +12,8 @@
 
 #include "memory.h"
 
+const struct vhmq_mem vhmq_mem_none;
+
 static int compare_regions(const void *a, const void *b)
 {
 	const struct vhmq_region *left = a, *right = b;

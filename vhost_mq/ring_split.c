@@ -249,6 +249,7 @@ void vhmq_ring_reset(struct vhmq_ring *ring)
 {
 	memset(ring, 0, sizeof(*ring));
 	ring->num = 1;
+	ring->mem = &vhmq_mem_none;
 }
 
 /**

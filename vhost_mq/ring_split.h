@@ -35,7 +35,7 @@ struct vhmq_ring {
 	struct vring_desc __user *desc;
 	struct vring_avail __user *avail;
 	struct vring_used __user *used;
-	const struct vhmq_mem *mem;	/* borrowed: what the guest's addresses mean */
+	const struct vhmq_mem *mem;	/* borrowed, never NULL: what the guest's addresses mean */
 	const struct vhmq_mem *physical;	/* borrowed: the memory table, for the log */
 	u64 desc_addr, avail_addr, used_addr;	/* as the owner has set them */
 	bool iotlb;			/* @mem is the device IOTLB */

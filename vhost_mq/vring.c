@@ -187,7 +187,7 @@ void vhmq_vring_set_features(struct vhmq_queue *queue, u64 features,
 	if (other) {
 		/* A new IOTLB is empty: what was asked for is asked for again. */
 		queue->ring.iotlb = iotlb;
-		queue->ring.mem = iotlb ? iotlb->mem : queue->mem;
+		queue->ring.mem = iotlb ? iotlb->mem : queue->mem ?: &vhmq_mem_none;
 		vhmq_ring_place(&queue->ring);
 		vhmq_miss_forget(queue);
 		if (queue->sock)

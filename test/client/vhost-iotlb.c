@@ -272,9 +272,9 @@ static void traffic(unsigned int frames)
 	}
 }
 
-static bool failed(const struct ring *ring)
+static bool failed(const struct ring *ring, int ms)
 {
-	return wait_event(ring->err, 0);
+	return wait_event(ring->err, ms);
 }
 
 static void work(unsigned int num, int v, unsigned int frames, bool polling)
@@ -291,7 +291,7 @@ static void work(unsigned int num, int v, unsigned int frames, bool polling)
 	asked = taken = 0;
 	traffic(frames);
 	client_stop(client);
-	if (failed(&client->rings[RX]) || failed(&client->rings[TX]))
+	if (failed(&client->rings[RX], 0) || failed(&client->rings[TX], 0))
 		errx(1, "a ring has failed");
 	enough = true;
 	if (!polling && vhost(client, VHOST_RESET_OWNER, NULL))
@@ -406,6 +406,28 @@ static void steps(void)
 	close_device();
 }
 
+/* No memory table, and then no IOTLB either: nothing that the guest says is an address. */
+static void no_memory(void)
+{
+	uint64_t none = FEATURES & ~PLATFORM;
+
+	client = client_open(SIZE);
+	if (vhost(client, VHOST_SET_OWNER, NULL) || set_features(client, FEATURES))
+		err(1, "set-up");
+	client_setup_rings(client, 64);
+	out = client_alloc(client, PAGE, PAGE);
+	version = VHOST_IOTLB_MSG;
+	/* The rings are where the owner has them, so that they are found later as well. */
+	tell(VHOST_IOTLB_UPDATE, (uintptr_t)client->mem, SIZE, client->mem, VHOST_ACCESS_RW);
+	client_start(client, tap);
+	if (vhost(client, VHOST_SET_FEATURES, &none))
+		err(1, "VHOST_SET_FEATURES");
+	kick_one();
+	if (!failed(&client->rings[TX], 5000))
+		errx(1, "there is no memory, and a frame is sent");
+	client_close(client);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int frames = argc > 1 ? atoi(argv[1]) : 2000;
@@ -415,6 +437,7 @@ int main(int argc, char **argv)
 	tap = tap_open("tap0", 12, 0);
 	sock = packet_socket("tap0");
 	steps();
+	no_memory();
 	work(64, VHOST_IOTLB_MSG, frames, false);
 	work(64, VHOST_IOTLB_MSG_V2, frames, true);
 	/* More than a page each. */
