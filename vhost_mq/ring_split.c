@@ -144,14 +144,15 @@ static inline u64 to_addr(const void __user *at)
 	return (unsigned long)at;
 }
 
-/* Where a word of a ring is. That it is known, and not cut, was seen to before. */
+/* Where a word of a ring is; NULL, which faults, when it is not known or cut. */
 static inline __virtio16 __user *word_at(struct vhmq_ring *ring, void __user *at, u8 perm)
 {
 	u64 len = sizeof(__virtio16);
 
 	if (likely(!ring->scattered))
 		return at;
-	return translate(ring, to_addr(at), &len, perm);
+	at = translate(ring, to_addr(at), &len, perm);
+	return len == sizeof(__virtio16) ? at : NULL;
 }
 
 /* Used flags and the event index lie behind the rings (2.7.6, 2.7.8). */
@@ -498,16 +499,16 @@ static int walk_table(struct walk *walk, u64 addr, u32 len)
 		vhmq_ring_fail(ring, "Invalid length in indirect descriptor: 0x%x", len);
 		return -EINVAL;
 	}
+	/* They are chained by a field of 16 bits. Before they are looked up: that takes time. */
+	if (unlikely(count > U16_MAX + 1)) {
+		vhmq_ring_fail(ring, "Indirect buffer length too big: %u", len);
+		return -E2BIG;
+	}
 	ret = find_all(ring, addr, len, VHOST_ACCESS_RO);
 	if (unlikely(ret)) {
 		if (ret != -EAGAIN)
 			vhmq_ring_fail(ring, "Translation failure %d in indirect", ret);
 		return ret;
-	}
-	/* They are chained by a field of 16 bits. */
-	if (unlikely(count > U16_MAX + 1)) {
-		vhmq_ring_fail(ring, "Indirect buffer length too big: %u", len);
-		return -E2BIG;
 	}
 
 	for (;;) {
