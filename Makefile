@@ -14,7 +14,7 @@ version := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"$$/\1/p' dkms.conf)
 all_kernels := 6.1-oldest 6.1 6.12 uml-smp 7.3
 
 .PHONY: help setup modules modules-all modules_install dkms-install dkms-uninstall \
-	check checkpatch sparse shellcheck unit test test-all demo bench lab clean
+	check checkpatch sparse shellcheck unit test test-all demo bench fuzz lab clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z_-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +71,9 @@ demo: ## shows in a virtual machine what the modules do
 
 bench: setup ## compares cost and throughput with the stock modules
 	@test/bench/run
+
+fuzz: setup ## ten minutes of libFuzzer over the rings, the IOTLB and the dirty log
+	@$(MAKE) -C test/fuzz fuzz
 
 lab: setup ## fetch or build all of the lab's kernels ahead of time
 	@set -e; for kernel in 6.1 6.12 7.3 debug uml-smp uml; do test/lab/kernel $$kernel; done

@@ -58,6 +58,11 @@ static inline int atomic_xchg(atomic_t *v, int i)
 	return __atomic_exchange_n(&v->counter, i, __ATOMIC_SEQ_CST);
 }
 
+static inline void atomic_long_or(long i, atomic_long_t *v)
+{
+	__atomic_fetch_or(&v->counter, i, __ATOMIC_RELAXED);
+}
+
 static inline void atomic_inc(atomic_t *v)
 {
 	__atomic_fetch_add(&v->counter, 1, __ATOMIC_RELAXED);

@@ -13,6 +13,11 @@
 #define U32_MAX		UINT32_MAX
 #define U64_MAX		UINT64_MAX
 
+#define BITS_PER_BYTE	8
+#define BITS_PER_LONG	(BITS_PER_BYTE * sizeof(long))
+#define GENMASK(high, low) \
+	((~0UL << (low)) & (~0UL >> (BITS_PER_LONG - 1 - (high))))
+
 /* No option of the kernel is. */
 #define IS_ENABLED(option)	0
 
