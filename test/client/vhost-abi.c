@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What every ioctl answers in every situation, a line each: to be compared
- * between two modules.
+ * What every ioctl answers in every situation, and what it has changed, a line each: to
+ * be compared between two modules.
  */
 #include <err.h>
 #include <errno.h>
@@ -22,6 +22,10 @@
 #ifndef VHOST_GET_FEATURES_ARRAY
 #define VHOST_GET_FEATURES_ARRAY _IOR(VHOST_VIRTIO, 0x83, uint64_t[1])
 #define VHOST_SET_FEATURES_ARRAY _IOW(VHOST_VIRTIO, 0x83, uint64_t[1])
+#endif
+#ifndef VHOST_SET_FORK_FROM_OWNER
+#define VHOST_SET_FORK_FROM_OWNER _IOW(VHOST_VIRTIO, 0x84, uint8_t)
+#define VHOST_GET_FORK_FROM_OWNER _IOR(VHOST_VIRTIO, 0x85, uint8_t)
 #endif
 
 static const char *situation;
@@ -59,6 +63,27 @@ static void say_file(struct client *client, const char *name, unsigned long cmd,
 }
 
 #define EVENT(client, cmd, index, fd, kind) say_file(client, #cmd, cmd, index, fd, kind)
+
+static void value(struct client *client, const char *name, unsigned long cmd, uint64_t *array)
+{
+	if (vhost(client, cmd, array))
+		say(name, -1);
+	else
+		printf("%s: %s: %#llx\n", situation, name, (unsigned long long)array[0]);
+}
+
+static void state_value(struct client *client, const char *name, unsigned long cmd,
+			unsigned int index)
+{
+	struct vhost_vring_state state = { .index = index };
+	char what[100];
+
+	snprintf(what, sizeof(what), "%s index %u is", name, index);
+	if (vhost(client, cmd, &state))
+		say(what, -1);
+	else
+		printf("%s: %s: %u\n", situation, what, state.num);
+}
 
 static void features(struct client *client)
 {
@@ -194,6 +219,12 @@ static void ring_states(struct client *client)
 		STATE(client, VHOST_SET_VRING_BASE, TX, nums[i]);
 		STATE(client, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, TX, nums[i]);
 	}
+	STATE(client, VHOST_SET_VRING_BASE, TX, 77);
+	state_value(client, "VHOST_GET_VRING_BASE", VHOST_GET_VRING_BASE, TX);
+	STATE(client, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, TX, 5);
+	state_value(client, "VHOST_GET_VRING_BUSYLOOP_TIMEOUT", VHOST_GET_VRING_BUSYLOOP_TIMEOUT, TX);
+	/* Nothing for a ring that is started. */
+	STATE(client, VHOST_SET_VRING_BASE, TX, 0);
 	STATE(client, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, TX, 0);
 	STATE(client, VHOST_SET_VRING_NUM, 2, 256);
 	STATE(client, VHOST_SET_VRING_BASE, 2, 0);
@@ -331,8 +362,83 @@ static void backends(struct client *client, int tap)
 	close(tun);
 }
 
+/* The features, once: nothing changes them. */
+static uint64_t offered;
+
+static void each_feature(struct client *client)
+{
+	unsigned int i;
+
+	if (vhost(client, VHOST_GET_FEATURES, &offered))
+		err(1, "VHOST_GET_FEATURES");
+	for (i = 0; i < 64; i++)
+		printf("%s: VHOST_GET_FEATURES bit %u is: %u\n", situation, i,
+		       (unsigned int)(offered >> i & 1));
+}
+
+/* What can be asked for. */
+static void values(struct client *client)
+{
+	uint64_t array[3] = {};
+	unsigned int i;
+
+	if (vhost(client, VHOST_GET_FEATURES, array))
+		err(1, "VHOST_GET_FEATURES");
+	printf("%s: VHOST_GET_FEATURES is as before: %s\n", situation,
+	       !offered || offered == array[0] ? "yes" : "no");
+	offered = array[0];
+	array[0] = 0;
+	value(client, "VHOST_GET_BACKEND_FEATURES is", VHOST_GET_BACKEND_FEATURES, array);
+	for (i = 0; i < RINGS; i++) {
+		state_value(client, "VHOST_GET_VRING_BASE", VHOST_GET_VRING_BASE, i);
+		state_value(client, "VHOST_GET_VRING_BUSYLOOP_TIMEOUT",
+			    VHOST_GET_VRING_BUSYLOOP_TIMEOUT, i);
+	}
+}
+
+static void fork_from_owner(struct client *client)
+{
+	static const uint8_t some[] = { 0, 1, 2, 255 };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(some); i++) {
+		uint64_t array[1] = {};
+		char what[60];
+
+		snprintf(what, sizeof(what), "VHOST_SET_FORK_FROM_OWNER %u", some[i]);
+		one(client, what, VHOST_SET_FORK_FROM_OWNER, &some[i]);
+		value(client, "VHOST_GET_FORK_FROM_OWNER is", VHOST_GET_FORK_FROM_OWNER, array);
+	}
+	one(client, "VHOST_SET_FORK_FROM_OWNER 1", VHOST_SET_FORK_FROM_OWNER, &some[1]);
+	ONE(client, VHOST_SET_FORK_FROM_OWNER, NULL);
+	ONE(client, VHOST_GET_FORK_FROM_OWNER, NULL);
+}
+
+/* Of the device IOTLB, which is not there. */
+static void messages(struct client *client)
+{
+	struct vhost_msg_v2 msg = { .type = VHOST_IOTLB_MSG_V2 };
+	char byte = 0;
+
+	say("write of a byte", write(client->fd, &byte, 1));
+	say("write of no message", write(client->fd, &msg, sizeof(msg)));
+	msg.iotlb.type = VHOST_IOTLB_UPDATE;
+	say("write of an update of nothing", write(client->fd, &msg, sizeof(msg)));
+	msg.iotlb.size = 4096;
+	msg.iotlb.uaddr = (uintptr_t)client->mem;
+	msg.iotlb.perm = VHOST_ACCESS_RW;
+	say("write of an update", write(client->fd, &msg, sizeof(msg)));
+	msg.iotlb.type = VHOST_IOTLB_INVALIDATE;
+	say("write of an invalidation", write(client->fd, &msg, sizeof(msg)));
+	say("read of a byte", read(client->fd, &byte, 1));
+	say("read of a message", read(client->fd, &msg, sizeof(msg)));
+}
+
 static void everything(struct client *client, int tap)
 {
+	values(client);
+	fork_from_owner(client);
+	messages(client);
 	features(client);
 	features_array(client);
 	memory(client);
@@ -342,6 +448,7 @@ static void everything(struct client *client, int tap)
 	dirty_log(client);
 	others(client);
 	backends(client, tap);
+	values(client);
 }
 
 static void in_child(struct client *client, int tap)
@@ -361,15 +468,35 @@ static void in_child(struct client *client, int tap)
 		err(1, "fork");
 }
 
+/* Who got the file from the one that opened it takes it over, and ends. */
+static void owned_by_child(struct client *client, int tap)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		ONE(client, VHOST_SET_OWNER, NULL);
+		everything(client, tap);
+		fflush(stdout);
+		_exit(0);
+	}
+	if (waitpid(pid, NULL, 0) != pid)
+		err(1, "fork");
+}
+
 int main(void)
 {
 	struct client *client = client_open(16 << 20);
 	int tap;
 
+	fcntl(client->fd, F_SETFL, O_NONBLOCK);
+
 	enter_netns();
 	tap = tap_open("tap0", 12, 0);
 
 	situation = "no owner";
+	each_feature(client);
 	everything(client, tap);
 	ONE(client, VHOST_RESET_OWNER, NULL);
 
@@ -393,13 +520,27 @@ int main(void)
 	situation = "stopped";
 	EVENT(client, VHOST_NET_SET_BACKEND, 0, -1, "-1");
 	EVENT(client, VHOST_NET_SET_BACKEND, 1, -1, "-1");
-	ring_states(client);
+	everything(client, tap);
+
+	situation = "after reset while running";
+	ONE(client, VHOST_RESET_OWNER, NULL);
+	everything(client, tap);
+	situation = "child after reset";
+	in_child(client, tap);
+	situation = "owner again";
+	ONE(client, VHOST_SET_OWNER, NULL);
+	values(client);
 
 	situation = "after reset";
 	ONE(client, VHOST_RESET_OWNER, NULL);
+	ONE(client, VHOST_RESET_OWNER, NULL);
+
+	situation = "owned by a child";
+	owned_by_child(client, tap);
+	situation = "the owner has ended";
 	everything(client, tap);
-	in_child(client, tap);
 	ONE(client, VHOST_SET_OWNER, NULL);
+	ONE(client, VHOST_RESET_OWNER, NULL);
 	client_close(client);
 	return 0;
 }
