@@ -5,6 +5,7 @@
 #include <linux/log2.h>
 
 #include "virtio_net_mq.h"
+#include "compat/rxfh.h"
 
 static void vnmq_get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
 {
@@ -97,4 +98,5 @@ const struct ethtool_ops vnmq_ethtool_ops = {
 	.get_ts_info		= ethtool_op_get_ts_info,
 	.get_link_ksettings	= vnmq_get_link_ksettings,
 	.set_link_ksettings	= vnmq_set_link_ksettings,
+	VNMQ_RXFH_OPS
 };

@@ -14,7 +14,8 @@
 	VIRTIO_NET_F_HOST_UFO, VNMQ_F_HOST_USO, VNMQ_F_GUEST_HDRLEN, /* it always is exact */ \
 	VIRTIO_NET_F_MRG_RXBUF, VIRTIO_NET_F_STATUS, VIRTIO_NET_F_CTRL_VQ, VIRTIO_NET_F_CTRL_RX, \
 	VIRTIO_NET_F_CTRL_VLAN, VIRTIO_NET_F_GUEST_ANNOUNCE, VIRTIO_NET_F_MQ, \
-	VIRTIO_NET_F_CTRL_MAC_ADDR, VIRTIO_NET_F_SPEED_DUPLEX
+	VIRTIO_NET_F_CTRL_MAC_ADDR, VIRTIO_NET_F_SPEED_DUPLEX, \
+	VIRTIO_NET_F_RSS, VIRTIO_NET_F_HASH_REPORT
 
 const unsigned int vnmq_features[] = { VNMQ_FEATURES };
 const unsigned int vnmq_features_count = ARRAY_SIZE(vnmq_features);
@@ -47,6 +48,8 @@ static const struct vnmq_dependency vnmq_dependencies[] = {
 	VNMQ_NEEDS(MQ, CTRL_VQ),
 	VNMQ_NEEDS(CTRL_MAC_ADDR, CTRL_VQ),
 	VNMQ_NEEDS(CTRL_GUEST_OFFLOADS, CTRL_VQ),
+	VNMQ_NEEDS(RSS, CTRL_VQ),
+	VNMQ_NEEDS(HASH_REPORT, CTRL_VQ),
 	VNMQ_NEEDS(GUEST_TSO4, GUEST_CSUM),
 	VNMQ_NEEDS(GUEST_TSO6, GUEST_CSUM),
 	{ VIRTIO_NET_F_GUEST_ECN, "GUEST_ECN",
@@ -114,6 +117,7 @@ int vnmq_validate(struct virtio_device *vdev)
 	}
 
 	vnmq_decline_dependents(vdev);
+	vnmq_rss_validate(vdev);
 
 	if (__virtio_test_bit(vdev, VIRTIO_NET_F_MTU)) {
 		u16 mtu = virtio_cread16(vdev, offsetof(struct virtio_net_config, mtu));

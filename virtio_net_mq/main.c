@@ -31,7 +31,8 @@ static unsigned int vnmq_read_max_pairs(struct virtio_device *vdev)
 {
 	u16 pairs;
 
-	if (!virtio_has_feature(vdev, VIRTIO_NET_F_MQ))
+	if (!virtio_has_feature(vdev, VIRTIO_NET_F_MQ) &&
+	    !virtio_has_feature(vdev, VIRTIO_NET_F_RSS))
 		return 1;
 	pairs = virtio_cread16(vdev, offsetof(struct virtio_net_config, max_virtqueue_pairs));
 	if (pairs < VIRTIO_NET_CTRL_MQ_VQ_PAIRS_MIN || pairs > VIRTIO_NET_CTRL_MQ_VQ_PAIRS_MAX) {
@@ -91,7 +92,9 @@ static void vnmq_choose_layout(struct vnmq_priv *priv)
 	priv->le = virtio_is_little_endian(vdev);
 	priv->any_layout = modern || virtio_has_feature(vdev, VIRTIO_F_ANY_LAYOUT);
 	priv->hdr_len = sizeof(struct virtio_net_hdr);
-	if (modern || virtio_has_feature(vdev, VIRTIO_NET_F_MRG_RXBUF))
+	if (virtio_has_feature(vdev, VIRTIO_NET_F_HASH_REPORT))
+		priv->hdr_len = sizeof(struct vnmq_hdr_hash);
+	else if (modern || virtio_has_feature(vdev, VIRTIO_NET_F_MRG_RXBUF))
 		priv->hdr_len = sizeof(struct virtio_net_hdr_mrg_rxbuf);
 	if (priv->any_layout)
 		priv->dev->needed_headroom = priv->hdr_len;
@@ -102,9 +105,8 @@ static void vnmq_choose_layout(struct vnmq_priv *priv)
 		priv->rx_mode = VNMQ_RX_BIG;
 		if (!vnmq_guest_gso(vdev))
 			frame = ETH_HLEN + VLAN_HLEN + priv->dev->mtu;
-		/* The header and what aligns it lie in front of the frame. */
 		priv->big_pages = min_t(unsigned int, MAX_SKB_FRAGS,
-					DIV_ROUND_UP(frame + 16, PAGE_SIZE));
+					DIV_ROUND_UP(frame + VNMQ_BIG_DATA, PAGE_SIZE));
 	} else {
 		priv->rx_mode = VNMQ_RX_SMALL;
 	}
@@ -218,6 +220,7 @@ static int vnmq_probe(struct virtio_device *vdev)
 		vnmq_driver.driver.shutdown = vnmq_shutdown;
 
 	vnmq_features_init(priv);
+	vnmq_rss_init(priv);
 	ret = vnmq_read_mtu(priv);
 	if (ret)
 		goto err_free_dev;
@@ -272,6 +275,7 @@ static void vnmq_remove(struct virtio_device *vdev)
 	vnmq_queues_destroy(priv);
 	vnmq_queues_free(priv);
 	bitmap_free(priv->vlans);
+	kfree(priv->rss.table);
 	free_netdev(priv->dev);
 }
 

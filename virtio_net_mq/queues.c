@@ -267,8 +267,10 @@ static int vnmq_queues_send_count(struct vnmq_priv *priv, unsigned int pairs)
 		.virtqueue_pairs = __cpu_to_virtio16(priv->le, pairs),
 	};
 
+	if (priv->rss.steer)
+		return vnmq_rss_send_count(priv, pairs);
 	if (!virtio_has_feature(priv->vdev, VIRTIO_NET_F_MQ))
-		return 0;
+		return pairs == 1 ? 0 : -EOPNOTSUPP;
 	return vnmq_ctrl_send(priv, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_VQ_PAIRS_SET,
 			      &mq, sizeof(mq));
 }
@@ -302,6 +304,13 @@ static void vnmq_queues_spread(struct vnmq_priv *priv, unsigned int pairs)
  */
 void vnmq_queues_tell_count(struct vnmq_priv *priv)
 {
+	if (priv->rss.steer) {
+		if (!vnmq_queues_change_count(priv, priv->curr_pairs, 1))
+			return;
+		vnmq_rss_give_up(priv);
+	} else if (priv->rss.report && vnmq_rss_send_count(priv, priv->curr_pairs)) {
+		vnmq_rss_give_up(priv);
+	}
 	if (priv->max_pairs == 1 || !vnmq_queues_change_count(priv, priv->curr_pairs, 1))
 		return;
 	netdev_warn(priv->dev, "the device did not take %u queue pairs: using one\n",

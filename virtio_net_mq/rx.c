@@ -88,18 +88,20 @@ unsigned int vnmq_rx_ring_min(const struct vnmq_priv *priv)
 
 /* Hand a complete frame to the stack. Return: its length, 0 if it had to be dropped. */
 static unsigned int vnmq_rx_deliver(struct vnmq_rq *rq, struct sk_buff *skb,
-				    const struct virtio_net_hdr *hdr, bool record)
+				    const union vnmq_hdr *hdr, bool record)
 {
 	struct vnmq_priv *priv = rq->priv;
 	unsigned int len = skb->len;
 
-	if (unlikely(vnmq_hdr_to_skb(priv, hdr, skb))) {
+	if (unlikely(vnmq_hdr_to_skb(priv, &hdr->hdr, skb))) {
 		vnmq_rx_count_drop(rq, VNMQ_RX_HEADER_ERRORS);
 		kfree_skb(skb);
 		return 0;
 	}
 	if (likely(record))
 		skb_record_rx_queue(skb, rq->index);
+	if (priv->dev->features & NETIF_F_RXHASH)
+		vnmq_rss_hash_to_skb(&hdr->hash, skb);
 	skb->protocol = eth_type_trans(skb, priv->dev);
 	napi_gro_receive(&rq->napi, skb);
 	return len;
@@ -134,7 +136,7 @@ static int vnmq_rx_frames(struct vnmq_rq *rq, int budget)
 		skb = vnmq_rx_receive(rq, buf, ctx, len, &hdr);
 		if (unlikely(!skb))
 			continue;
-		frame = vnmq_rx_deliver(rq, skb, &hdr.hdr, record);
+		frame = vnmq_rx_deliver(rq, skb, &hdr, record);
 		if (likely(frame)) {
 			packets++;
 			bytes += frame;

@@ -8,8 +8,6 @@
  */
 #include "virtio_net_mq.h"
 
-#define VNMQ_BIG_DATA	16U
-
 static unsigned int vnmq_big_room(const struct vnmq_big_buf *buf)
 {
 	return buf->count * PAGE_SIZE - VNMQ_BIG_DATA;
@@ -121,7 +119,7 @@ struct sk_buff *vnmq_big_receive(struct vnmq_rq *rq, struct vnmq_big_buf *buf, u
 		vnmq_big_put(rq, buf);
 		return NULL;
 	}
-	hdr->hdr = *(struct virtio_net_hdr *)(data - hdr_len);
+	*hdr = *(union vnmq_hdr *)(data - hdr_len);
 	len -= hdr_len;
 
 	skb = napi_alloc_skb(&rq->napi, VNMQ_COPY_LEN);

@@ -240,7 +240,7 @@ struct sk_buff *vnmq_mergeable_receive(struct vnmq_rq *rq, void *buf, void *ctx,
 
 	if (unlikely(len < priv->hdr_len + ETH_HLEN))
 		goto drop_buf;
-	hdr->mrg = *(struct virtio_net_hdr_mrg_rxbuf *)buf;
+	*hdr = *(union vnmq_hdr *)buf;
 	left = __virtio16_to_cpu(priv->le, hdr->mrg.num_buffers);
 	if (unlikely(left - 1 >= virtqueue_get_vring_size(rq->vq))) {
 		/* No saying where the next frame begins: take this buffer for all of it. */

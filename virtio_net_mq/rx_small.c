@@ -60,7 +60,7 @@ struct sk_buff *vnmq_small_receive(struct vnmq_rq *rq, void *buf, unsigned int l
 		vnmq_rx_count_drop(rq, VNMQ_RX_LENGTH_ERRORS);
 		goto free;
 	}
-	hdr->hdr = *(struct virtio_net_hdr *)data;
+	*hdr = *(union vnmq_hdr *)data;
 
 	skb = napi_build_skb(buf, vnmq_small_size(priv));
 	if (unlikely(!skb)) {

@@ -20,11 +20,12 @@
  *	main.c		probe, remove, power		> everything below
  *	features.c	what is negotiated, offload switches > ctrl
  *	netdev.c	open, stop, the ndo table	> queues, tx, stats, filter, link
- *	queues.c	queues from nothing to traffic and back > rx, tx, affinity, ctrl
+ *	queues.c	queues from nothing to traffic and back > rx, tx, affinity, rss, ctrl
  *	affinity.c	which CPUs a pair belongs to, CPU hotplug
  *	filter.c	MAC address, receive filter, VLANs > ctrl
  *	link.c		link state, speed, announcement	> ctrl
- *	ethtool.c stats.c sysfs.c			> queues, features, link
+ *	rss.c		which queue a frame comes on, its hash > ctrl
+ *	ethtool.c stats.c sysfs.c			> queues, features, link, rss
  *	ctrl.c		commands and their answers
  *	rx.c		poll, refill, hand to the stack	> rx_small, rx_mergeable, rx_big, header
  *	tx.c		transmit, completions		> header
@@ -87,6 +88,8 @@
 #define VNMQ_MAX_FRAME		(ETH_HLEN + 2 * VLAN_HLEN + sizeof(struct ipv6hdr) + 65535)
 /* Room in an skb's head for a frame that is copied; longer ones stay in their buffer. */
 #define VNMQ_COPY_LEN		128
+/* Where a frame begins in its first page, the longest header before it: big layout. */
+#define VNMQ_BIG_DATA		32U
 /* Aligned size of what build_skb() needs behind the data. */
 #define VNMQ_SHINFO_LEN		SKB_DATA_ALIGN(sizeof(struct skb_shared_info))
 /* Descriptors the longest skb takes: header, linear part, each fragment. */
@@ -161,11 +164,23 @@ struct vnmq_big_buf {
 	struct page *pages[];
 };
 
-/* The header as the device wrote it, copied once. */
+/* The header with VIRTIO_NET_F_HASH_REPORT (virtio 1.2, 5.1.6.1). */
+struct vnmq_hdr_hash {
+	struct virtio_net_hdr_mrg_rxbuf mrg;
+	__le16 hash_low;
+	__le16 hash_high;
+	__le16 report;
+	__le16 padding;
+};
+
+/* The header as the device wrote it, copied once. A frame and its header are at least as long. */
 union vnmq_hdr {
 	struct virtio_net_hdr hdr;
 	struct virtio_net_hdr_mrg_rxbuf mrg;
+	struct vnmq_hdr_hash hash;
 };
+
+static_assert(sizeof(union vnmq_hdr) <= sizeof(struct virtio_net_hdr) + ETH_HLEN);
 
 struct vnmq_rq {
 	/* read-mostly */
@@ -246,6 +261,18 @@ struct vnmq_ctrl {
 	atomic_long_t count[VNMQ_CTRL_COUNTERS];
 };
 
+/* What the device is told of the hash of received frames. */
+struct vnmq_rss {
+	bool steer;		/* VIRTIO_NET_F_RSS: it delivers by the table */
+	bool report;		/* VIRTIO_NET_F_HASH_REPORT: the header has the hash */
+	u8 key_len;		/* bytes */
+	u16 entries;		/* of the table, a power of two */
+	u32 types_all;		/* VIRTIO_NET_RSS_HASH_TYPE_* that it knows */
+	u32 types;		/* those in use */
+	u16 *table;		/* the user's, while ethtool says that there is one */
+	u8 key[NETDEV_RSS_KEY_LEN];
+};
+
 struct vnmq_priv {
 	/* read-mostly, packet path */
 	struct net_device *dev;
@@ -269,6 +296,8 @@ struct vnmq_priv {
 	/* features.c, RTNL */
 	u64 guest_offloads;		/* receive offloads the device may use now */
 	u64 guest_offloads_all;
+
+	struct vnmq_rss rss;		/* RTNL */
 
 	/* filter.c */
 	struct delayed_work rx_mode_work;
@@ -469,6 +498,19 @@ int vnmq_hdr_to_skb(const struct vnmq_priv *priv, const struct virtio_net_hdr *h
 int vnmq_hdr_from_skb(const struct vnmq_priv *priv, const struct sk_buff *skb,
 		      struct virtio_net_hdr *hdr);
 unsigned int vnmq_hdr_pull_len(const struct vnmq_priv *priv, const struct virtio_net_hdr *hdr);
+
+/* rss.c */
+void vnmq_rss_validate(struct virtio_device *vdev);
+void vnmq_rss_init(struct vnmq_priv *priv);
+int vnmq_rss_send_count(struct vnmq_priv *priv, unsigned int pairs);
+void vnmq_rss_give_up(struct vnmq_priv *priv);
+u32 vnmq_rss_key_size(struct net_device *dev);
+u32 vnmq_rss_indir_size(struct net_device *dev);
+void vnmq_rss_get(struct net_device *dev, u32 *indir, u8 *key);
+int vnmq_rss_set(struct net_device *dev, const u32 *indir, const u8 *key);
+u32 vnmq_rss_get_fields(struct net_device *dev, u32 type);
+int vnmq_rss_set_fields(struct net_device *dev, u32 type, u32 fields);
+void vnmq_rss_hash_to_skb(const struct vnmq_hdr_hash *hdr, struct sk_buff *skb);
 
 /* stats.c */
 void vnmq_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *total);

@@ -3,6 +3,7 @@
 device may say to the guest driver, and what it must not, is a few lines here."""
 
 import ctypes
+import errno
 import fcntl
 import glob
 import mmap
@@ -21,9 +22,12 @@ GUEST_TSO4, GUEST_TSO6, GUEST_ECN, GUEST_UFO = 7, 8, 9, 10
 HOST_TSO4, HOST_TSO6, MRG_RXBUF, STATUS = 11, 12, 15, 16
 CTRL_VQ, CTRL_RX, CTRL_VLAN, ANNOUNCE, MQ, CTRL_MAC = 17, 18, 19, 21, 22, 23
 INDIRECT, VERSION_1, GUEST_USO4, GUEST_USO6, RING_RESET = 28, 32, 54, 55, 40
+HASH_REPORT, RSS = 57, 60
 BASIC = {MAC, STATUS, VERSION_1}
 CONTROL = {CTRL_VQ, CTRL_RX, CTRL_VLAN, CTRL_MAC}
 LINK_UP, LINK_ANNOUNCE = 1, 2
+# Classes and numbers of control commands (virtio 1.2, 5.1.6.5)
+SET_PAIRS, SET_RSS, SET_HASH = (4, 0), (4, 1), (4, 2)
 OK, ERR = 0, 1
 
 REGISTERED, RESET, STATUS_EV, FIND_VQS, DEL_VQS, Q_RESET, Q_ENABLE, KICK, GONE = range(1, 10)
@@ -187,7 +191,7 @@ class Device:
         self.lock = threading.RLock()
         self.error = None
         if config is None:
-            config = OUR_MAC + struct.pack("<HHHIB", status, pairs, mtu, 10000, 1)
+            config = OUR_MAC + struct.pack("<HHHIB", status, pairs, mtu, 10000, 1) + rss_limits()
         self.config = config
         self.fd = os.open("/dev/vmq_loop", os.O_RDWR | os.O_CLOEXEC)
         self.memory = Memory(self.fd)
@@ -262,7 +266,7 @@ class Device:
         self.rings[index] = Ring(self.memory, num, desc, avail, used)
 
     def _start(self):
-        pairs = self.pairs if self.accepts(MQ) else 1
+        pairs = self.pairs if self.accepts(MQ) or self.accepts(RSS) else 1
         for index in range(2 * pairs):
             self._open(index)
         self.control = None
@@ -333,17 +337,35 @@ class Device:
         """Resume it."""
         fcntl.ioctl(self.fd, VLOOP_RESTORE)
 
+    def suspend_and_resume(self):
+        """False with a kernel that cannot."""
+        try:
+            self.freeze()
+        except OSError as error:
+            if error.errno != errno.EOPNOTSUPP:
+                raise
+            return False
+        self.restore()
+        return True
+
     def set_status(self, status, notify=True):
         self.status = status
         self.set_config(6, struct.pack("<H", status), notify)
 
     @property
     def hdr_len(self):
+        if self.accepts(HASH_REPORT):
+            return 20
         return 12 if self.accepts(VERSION_1) or self.accepts(MRG_RXBUF) else 10
 
-    def header(self, num_buffers=1, flags=0, gso_type=0, hdr_len=0, gso_size=0, start=0, offset=0):
-        return struct.pack("<BBHHHHH", flags, gso_type, hdr_len, gso_size, start, offset,
-                           num_buffers)[:self.hdr_len]
+    def header(self, num_buffers=1, flags=0, gso_type=0, hdr_len=0, gso_size=0, start=0, offset=0,
+               flow_hash=0, report=0):
+        return struct.pack("<BBHHHHHIHH", flags, gso_type, hdr_len, gso_size, start, offset,
+                           num_buffers, flow_hash, report, 0)[:self.hdr_len]
+
+    def last(self, kind):
+        """Data of the last command of that class and number."""
+        return [data for a, b, data in self.commands if (a, b) == kind][-1]
 
     def deliver(self, frame, used=None, buffers=None, queue=0, **fields):
         """
@@ -391,6 +413,11 @@ class Device:
     def sent_frames(self, queue=0):
         with self.lock:
             return [frame[self.hdr_len:] for frame in self.sent[queue]]
+
+
+def rss_limits(key=40, table=128, types=0x3f):
+    """What follows in the configuration: the limits of RSS."""
+    return struct.pack("<BHI", key, table, types)
 
 
 def read(path):
