@@ -98,5 +98,11 @@ const struct ethtool_ops vnmq_ethtool_ops = {
 	.get_ts_info		= ethtool_op_get_ts_info,
 	.get_link_ksettings	= vnmq_get_link_ksettings,
 	.set_link_ksettings	= vnmq_set_link_ksettings,
+	.supported_coalesce_params = ETHTOOL_COALESCE_MAX_FRAMES | ETHTOOL_COALESCE_USECS |
+				     ETHTOOL_COALESCE_USE_ADAPTIVE_RX,
+	.get_coalesce		= vnmq_get_coalesce,
+	.set_coalesce		= vnmq_set_coalesce,
+	.get_per_queue_coalesce	= vnmq_get_per_queue_coalesce,
+	.set_per_queue_coalesce	= vnmq_set_per_queue_coalesce,
 	VNMQ_RXFH_OPS
 };

@@ -237,9 +237,12 @@ static int vnmq_probe(struct virtio_device *vdev)
 	ret = vnmq_queues_alloc(priv);
 	if (ret)
 		goto err_free_vlans;
-	ret = vnmq_queues_create(priv);
+	ret = vnmq_coal_init(priv);
 	if (ret)
 		goto err_free_queues;
+	ret = vnmq_queues_create(priv);
+	if (ret)
+		goto err_exit_coal;
 	ret = vnmq_affinity_add(priv);
 	if (ret)
 		goto err_destroy_queues;
@@ -253,6 +256,8 @@ err_remove_affinity:
 err_destroy_queues:
 	virtio_reset_device(vdev);
 	vnmq_queues_destroy(priv);
+err_exit_coal:
+	vnmq_coal_exit(priv);
 err_free_queues:
 	vnmq_queues_free(priv);
 err_free_vlans:
@@ -273,6 +278,7 @@ static void vnmq_remove(struct virtio_device *vdev)
 
 	virtio_reset_device(vdev);
 	vnmq_queues_destroy(priv);
+	vnmq_coal_exit(priv);
 	vnmq_queues_free(priv);
 	bitmap_free(priv->vlans);
 	kfree(priv->rss.table);
@@ -306,6 +312,7 @@ static int __maybe_unused vnmq_restore(struct virtio_device *vdev)
 	rtnl_lock();
 	virtio_device_ready(vdev);
 	vnmq_queues_tell_count(priv);
+	vnmq_coal_resync(priv);
 	if (vnmq_features_resync(priv))
 		netdev_warn(priv->dev, "the device did not take the receive offloads\n");
 	vnmq_filter_start(priv);

@@ -225,6 +225,7 @@ static void vnmq_pair_stop(struct vnmq_priv *priv, unsigned int index)
 	napi_disable(&rq->napi);
 	/* Only the poll arms it, and there is none any more. */
 	timer_delete_sync(&rq->refill_timer);
+	vnmq_coal_stop(rq);
 }
 
 /**
@@ -414,6 +415,7 @@ static int vnmq_pair_resize(struct vnmq_priv *priv, unsigned int index, u32 rx, 
 		ret = vnmq_virtqueue_resize(sq->vq, tx, vnmq_tx_recycle);
 	vnmq_rx_ring_changed(rq);
 	vnmq_tx_ring_changed(sq);
+	vnmq_coal_pair_reset(priv, index);
 
 	WRITE_ONCE(sq->off, false);
 	if (started)

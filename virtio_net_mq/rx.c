@@ -154,8 +154,11 @@ static int vnmq_rx_frames(struct vnmq_rq *rq, int budget)
 
 static void vnmq_rx_complete(struct vnmq_rq *rq, int done)
 {
-	unsigned int opaque = virtqueue_enable_cb_prepare(rq->vq);
+	unsigned int opaque;
 
+	if (unlikely(READ_ONCE(rq->adaptive)))
+		vnmq_coal_sample(rq);
+	opaque = virtqueue_enable_cb_prepare(rq->vq);
 	if (!napi_complete_done(&rq->napi, done)) {
 		virtqueue_disable_cb(rq->vq);
 		return;

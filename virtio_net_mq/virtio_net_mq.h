@@ -25,7 +25,8 @@
  *	filter.c	MAC address, receive filter, VLANs > ctrl
  *	link.c		link state, speed, announcement	> ctrl
  *	rss.c		which queue a frame comes on, its hash > ctrl
- *	ethtool.c stats.c sysfs.c			> queues, features, link, rss
+ *	coal.c		interrupt coalescing, by the user or by DIM > ctrl
+ *	ethtool.c stats.c sysfs.c			> queues, features, link, rss, coal
  *	ctrl.c		commands and their answers
  *	rx.c		poll, refill, hand to the stack	> rx_small, rx_mergeable, rx_big, header
  *	tx.c		transmit, completions		> header
@@ -49,6 +50,7 @@
  *			the NAPI is off (see rq.started), whoever holds RTNL.
  *	tx queue lock	everything of an sq and its virtqueue: transmit, NAPI of sq, and NAPI of rq
  *			which cleans up for its pair's sq with a trylock.
+ *	coal.lock	what the device was told of coalescing; inside RTNL, around ctrl.mutex
  *	ctrl.mutex	one command at a time, from its first descriptor to the end of the wait
  *	ctrl.lock	the control virtqueue and vnmq_cmd.state; taken in the interrupt
  *	cpus_read_lock	affinity masks against CPU hotplug; inside RTNL
@@ -61,6 +63,7 @@
 
 #include <linux/average.h>
 #include <linux/completion.h>
+#include <linux/dim.h>
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
 #include <linux/if_vlan.h>
@@ -182,6 +185,12 @@ union vnmq_hdr {
 
 static_assert(sizeof(union vnmq_hdr) <= sizeof(struct virtio_net_hdr) + ETH_HLEN);
 
+/* How much the device may gather before it interrupts. */
+struct vnmq_coal {
+	u32 frames;
+	u32 usecs;
+};
+
 struct vnmq_rq {
 	/* read-mostly */
 	struct virtqueue *vq;
@@ -189,6 +198,7 @@ struct vnmq_rq {
 	unsigned int index;
 	unsigned int refill_at;		/* fill the ring when more descriptors are free */
 	unsigned int min_len;		/* mergeable: so that what is posted always holds a frame */
+	bool adaptive;			/* coal.lock; NAPI: DIM chooses coal */
 
 	/* NAPI context */
 	struct napi_struct napi ____cacheline_aligned_in_smp;
@@ -198,12 +208,15 @@ struct vnmq_rq {
 	struct vnmq_spare spare[VNMQ_SPARES];
 	struct vnmq_big_buf *big_free;
 	struct scatterlist sg[MAX_SKB_FRAGS + 1];
+	u16 events;			/* polls that ended, for DIM */
+	struct dim dim;
 
 	/* written once a poll */
 	struct u64_stats_sync syncp ____cacheline_aligned_in_smp;
 	u64_stats_t count[VNMQ_RX_COUNTERS];
 
 	/* slow path */
+	struct vnmq_coal coal;		/* coal.lock */
 	struct timer_list refill_timer;	/* armed by the poll when there was no memory for buffers */
 	bool started;			/* RTNL: NAPI of this pair is on, its rings are served */
 	char name[20];
@@ -231,6 +244,7 @@ struct vnmq_sq {
 	u64_stats_t count[VNMQ_TX_COUNTERS];
 
 	/* slow path */
+	struct vnmq_coal coal;		/* coal.lock */
 	atomic_long_t timeouts;		/* watchdog, which does not hold the queue's lock */
 	char name[20];
 };
@@ -273,6 +287,14 @@ struct vnmq_rss {
 	u8 key[NETDEV_RSS_KEY_LEN];
 };
 
+/* What all queues of a direction were told; each has its own numbers besides. */
+struct vnmq_coal_all {
+	struct mutex lock;	/* this, and coal and adaptive of the queues */
+	struct vnmq_coal rx;
+	struct vnmq_coal tx;
+	bool adaptive;
+};
+
 struct vnmq_priv {
 	/* read-mostly, packet path */
 	struct net_device *dev;
@@ -298,6 +320,7 @@ struct vnmq_priv {
 	u64 guest_offloads_all;
 
 	struct vnmq_rss rss;		/* RTNL */
+	struct vnmq_coal_all coal;
 
 	/* filter.c */
 	struct delayed_work rx_mode_work;
@@ -511,6 +534,20 @@ int vnmq_rss_set(struct net_device *dev, const u32 *indir, const u8 *key);
 u32 vnmq_rss_get_fields(struct net_device *dev, u32 type);
 int vnmq_rss_set_fields(struct net_device *dev, u32 type, u32 fields);
 void vnmq_rss_hash_to_skb(const struct vnmq_hdr_hash *hdr, struct sk_buff *skb);
+
+/* coal.c */
+int vnmq_coal_init(struct vnmq_priv *priv);
+void vnmq_coal_exit(struct vnmq_priv *priv);
+void vnmq_coal_sample(struct vnmq_rq *rq);
+void vnmq_coal_stop(struct vnmq_rq *rq);
+void vnmq_coal_resync(struct vnmq_priv *priv);
+void vnmq_coal_pair_reset(struct vnmq_priv *priv, unsigned int pair);
+int vnmq_get_coalesce(struct net_device *dev, struct ethtool_coalesce *ec,
+		      struct kernel_ethtool_coalesce *kernel_ec, struct netlink_ext_ack *extack);
+int vnmq_set_coalesce(struct net_device *dev, struct ethtool_coalesce *ec,
+		      struct kernel_ethtool_coalesce *kernel_ec, struct netlink_ext_ack *extack);
+int vnmq_get_per_queue_coalesce(struct net_device *dev, u32 queue, struct ethtool_coalesce *ec);
+int vnmq_set_per_queue_coalesce(struct net_device *dev, u32 queue, struct ethtool_coalesce *ec);
 
 /* stats.c */
 void vnmq_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *total);

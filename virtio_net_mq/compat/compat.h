@@ -40,6 +40,8 @@
 #define VNMQ_F_GUEST_USO6	55
 #define VNMQ_F_HOST_USO		56
 #define VNMQ_F_GUEST_HDRLEN	59
+/* 6.6 (coalescing of single queues) */
+#define VNMQ_F_VQ_NOTF_COAL	52
 #define VNMQ_GSO_UDP_L4		5	/* virtio_net_hdr.gso_type: UDP segments, USO */
 
 /* One virtqueue to find: the transport's name for it and who answers its interrupt. */
