@@ -399,6 +399,9 @@ static int vnmq_pair_resize(struct vnmq_priv *priv, unsigned int index, u32 rx, 
 	bool started = rq->started;
 	int ret;
 
+	/* Nothing is lost where nothing changes. */
+	if (virtqueue_get_vring_size(rq->vq) == rx && virtqueue_get_vring_size(sq->vq) == tx)
+		return 0;
 	WRITE_ONCE(sq->off, true);
 	virtio_synchronize_cbs(priv->vdev);
 	/*
