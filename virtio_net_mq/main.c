@@ -4,6 +4,7 @@
  */
 #include <linux/module.h>
 #include <linux/pm.h>
+#include <net/net_failover.h>
 
 #include "virtio_net_mq.h"
 
@@ -159,6 +160,7 @@ static struct net_device *vnmq_alloc(struct virtio_device *vdev)
 	SET_NETDEV_DEV(dev, &vdev->dev);
 	dev->netdev_ops = &vnmq_netdev_ops;
 	dev->ethtool_ops = &vnmq_ethtool_ops;
+	vnmq_stats_init(dev);
 	dev->priv_flags |= IFF_UNICAST_FLT | IFF_LIVE_ADDR_CHANGE | IFF_TX_SKB_NO_LINEAR;
 
 	priv = netdev_priv(dev);
@@ -246,11 +248,21 @@ static int vnmq_probe(struct virtio_device *vdev)
 	ret = vnmq_affinity_add(priv);
 	if (ret)
 		goto err_destroy_queues;
+	/* Takes the device as the standby of a pair when it is registered. */
+	if (virtio_has_feature(vdev, VIRTIO_NET_F_STANDBY)) {
+		priv->failover = net_failover_create(dev);
+		ret = PTR_ERR_OR_ZERO(priv->failover);
+		if (ret)
+			goto err_remove_affinity;
+	}
 	ret = vnmq_register(priv);
 	if (ret)
-		goto err_remove_affinity;
+		goto err_destroy_failover;
 	return 0;
 
+err_destroy_failover:
+	if (priv->failover)
+		net_failover_destroy(priv->failover);
 err_remove_affinity:
 	vnmq_affinity_remove(priv);
 err_destroy_queues:
@@ -275,6 +287,8 @@ static void vnmq_remove(struct virtio_device *vdev)
 	vnmq_filter_stop(priv);
 	unregister_netdev(priv->dev);
 	vnmq_link_exit(priv);
+	if (priv->failover)
+		net_failover_destroy(priv->failover);
 
 	virtio_reset_device(vdev);
 	vnmq_queues_destroy(priv);

@@ -23,6 +23,16 @@ static int vnmq_stop(struct net_device *dev)
 	return 0;
 }
 
+/* Names the standby of a pair: `eth0nsby`. */
+static int vnmq_get_phys_port_name(struct net_device *dev, char *buf, size_t len)
+{
+	struct vnmq_priv *priv = netdev_priv(dev);
+
+	if (!virtio_has_feature(priv->vdev, VIRTIO_NET_F_STANDBY))
+		return -EOPNOTSUPP;
+	return strscpy(buf, "sby", len) < 0 ? -EOPNOTSUPP : 0;
+}
+
 const struct net_device_ops vnmq_netdev_ops = {
 	.ndo_open		= vnmq_open,
 	.ndo_stop		= vnmq_stop,
@@ -36,4 +46,5 @@ const struct net_device_ops vnmq_netdev_ops = {
 	.ndo_features_check	= passthru_features_check,
 	.ndo_set_features	= vnmq_set_features,
 	.ndo_tx_timeout		= vnmq_tx_timeout,
+	.ndo_get_phys_port_name	= vnmq_get_phys_port_name,
 };

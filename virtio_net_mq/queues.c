@@ -16,7 +16,7 @@ static void vnmq_rq_init(struct vnmq_priv *priv, unsigned int index)
 	rq->priv = priv;
 	rq->index = index;
 	snprintf(rq->name, sizeof(rq->name), "input.%u", index);
-	netif_napi_add_weight(priv->dev, &rq->napi, vnmq_rx_poll, vnmq_napi_weight);
+	vnmq_napi_add(priv->dev, &rq->napi, vnmq_rx_poll, vnmq_napi_weight, index);
 	timer_setup(&rq->refill_timer, vnmq_rx_refill_timer, 0);
 	sg_init_table(rq->sg, 1);
 	ewma_vnmq_len_init(&rq->avg_len);
@@ -203,6 +203,7 @@ static void vnmq_pair_start(struct vnmq_priv *priv, unsigned int index)
 	napi_enable(&rq->napi);
 	if (sq->use_napi)
 		napi_enable(&sq->napi);
+	vnmq_queue_set_napi(priv->dev, index, &rq->napi, sq->use_napi ? &sq->napi : NULL);
 
 	/* What the device did while nobody listened had its interrupt already. */
 	local_bh_disable();
@@ -220,6 +221,7 @@ static void vnmq_pair_stop(struct vnmq_priv *priv, unsigned int index)
 	if (!rq->started)
 		return;
 	rq->started = false;
+	vnmq_queue_set_napi(priv->dev, index, NULL, NULL);
 	if (sq->use_napi)
 		napi_disable(&sq->napi);
 	napi_disable(&rq->napi);

@@ -5,6 +5,10 @@
  * Names of per-queue counters are those of the stock driver (rx0_drops, tx3_kicks); packets and
  * bytes are there on every kernel, and each reason to drop a frame under its own name.
  */
+#ifdef VNMQ_HAVE_STAT_OPS
+#include <net/netdev_queues.h>
+#endif
+
 #include "virtio_net_mq.h"
 
 static const char * const vnmq_rx_names[VNMQ_RX_COUNTERS] = {
@@ -212,4 +216,76 @@ void vnmq_get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stats,
 	}
 	for (i = 0; i < VNMQ_CTRL_COUNTERS; i++)
 		*at++ = atomic_long_read(&priv->ctrl.count[i]);
+}
+
+#ifdef VNMQ_HAVE_STAT_OPS
+static void vnmq_qstat_rx(struct net_device *dev, int index, struct netdev_queue_stats_rx *stats)
+{
+	struct vnmq_priv *priv = netdev_priv(dev);
+	u64 values[VNMQ_RX_COUNTERS];
+
+	vnmq_read_rx(&priv->rq[index], values);
+	stats->packets = values[VNMQ_RX_PACKETS];
+	stats->bytes = values[VNMQ_RX_BYTES];
+	stats->alloc_fail = values[VNMQ_RX_SKB_ERRORS] + values[VNMQ_RX_REFILL_ERRORS];
+}
+
+static void vnmq_qstat_tx(struct net_device *dev, int index, struct netdev_queue_stats_tx *stats)
+{
+	struct vnmq_priv *priv = netdev_priv(dev);
+	u64 values[VNMQ_TX_VALUES];
+
+	vnmq_read_tx(&priv->sq[index], values);
+	stats->packets = values[VNMQ_TX_PACKETS];
+	stats->bytes = values[VNMQ_TX_BYTES];
+	stats->stop = values[VNMQ_TX_STOP];
+	stats->wake = values[VNMQ_TX_WAKE];
+}
+
+/* What pairs did that are out of use now. */
+static void vnmq_qstat_base(struct net_device *dev, struct netdev_queue_stats_rx *rx,
+			    struct netdev_queue_stats_tx *tx)
+{
+	struct vnmq_priv *priv = netdev_priv(dev);
+	unsigned int i;
+
+	rx->packets = 0;
+	rx->bytes = 0;
+	rx->alloc_fail = 0;
+	tx->packets = 0;
+	tx->bytes = 0;
+	tx->stop = 0;
+	tx->wake = 0;
+	for (i = priv->curr_pairs; i < priv->max_pairs; i++) {
+		struct netdev_queue_stats_rx rx_one;
+		struct netdev_queue_stats_tx tx_one;
+
+		vnmq_qstat_rx(dev, i, &rx_one);
+		rx->packets += rx_one.packets;
+		rx->bytes += rx_one.bytes;
+		rx->alloc_fail += rx_one.alloc_fail;
+		vnmq_qstat_tx(dev, i, &tx_one);
+		tx->packets += tx_one.packets;
+		tx->bytes += tx_one.bytes;
+		tx->stop += tx_one.stop;
+		tx->wake += tx_one.wake;
+	}
+}
+
+static const struct netdev_stat_ops vnmq_stat_ops = {
+	.get_queue_stats_rx	= vnmq_qstat_rx,
+	.get_queue_stats_tx	= vnmq_qstat_tx,
+	.get_base_stats		= vnmq_qstat_base,
+};
+#endif
+
+/**
+ * vnmq_stats_init - counters of single queues over netlink, where the kernel has that
+ * @dev: not registered yet
+ */
+void vnmq_stats_init(struct net_device *dev)
+{
+#ifdef VNMQ_HAVE_STAT_OPS
+	dev->stat_ops = &vnmq_stat_ops;
+#endif
 }

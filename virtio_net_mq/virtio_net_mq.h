@@ -320,6 +320,7 @@ struct vnmq_priv {
 	u64 guest_offloads_all;
 
 	struct vnmq_rss rss;		/* RTNL */
+	struct failover *failover;	/* VIRTIO_NET_F_STANDBY: the device is one of a pair */
 	struct vnmq_coal_all coal;
 
 	/* filter.c */
@@ -553,6 +554,7 @@ int vnmq_set_per_queue_coalesce(struct net_device *dev, u32 queue, struct ethtoo
 void vnmq_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *total);
 void vnmq_get_strings(struct net_device *dev, u32 set, u8 *data);
 int vnmq_get_sset_count(struct net_device *dev, int set);
+void vnmq_stats_init(struct net_device *dev);
 void vnmq_get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stats, u64 *data);
 
 /* ethtool.c */

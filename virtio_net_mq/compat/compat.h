@@ -10,6 +10,7 @@
 /* Before any header that prints. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/netdevice.h>
 #include <linux/version.h>
 #include <linux/virtio.h>
 #include <linux/virtio_config.h>
@@ -91,6 +92,29 @@ static inline int vnmq_find_vqs(struct virtio_device *vdev, unsigned int n,
 	kfree(names);
 	kfree(callbacks);
 	return ret;
+#endif
+}
+
+/* 6.8: netlink tells which NAPI serves a queue. NULL: none. Context: RTNL. */
+static inline void vnmq_queue_set_napi(struct net_device *dev, unsigned int index,
+				       struct napi_struct *rx, struct napi_struct *tx)
+{
+#ifdef VNMQ_HAVE_QUEUE_SET_NAPI
+	netif_queue_set_napi(dev, index, NETDEV_QUEUE_TYPE_RX, rx);
+	netif_queue_set_napi(dev, index, NETDEV_QUEUE_TYPE_TX, tx);
+#endif
+}
+
+/* 6.13: what a user set of a NAPI stays while the device is closed. */
+static inline void vnmq_napi_add(struct net_device *dev, struct napi_struct *napi,
+				 int (*poll)(struct napi_struct *napi, int budget), int weight,
+				 unsigned int index)
+{
+#ifdef VNMQ_HAVE_NAPI_ADD_CONFIG
+	netif_napi_add_config(dev, napi, poll, index);
+	napi->weight = weight;
+#else
+	netif_napi_add_weight(dev, napi, poll, weight);
 #endif
 }
 
