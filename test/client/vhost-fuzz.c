@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * vhost-fuzz SEED SECONDS: programs that do anything with /dev/vhost-net, in any order,
- * several threads on the same files, while guests scribble on their rings, taps come and
- * go, and somebody writes to sysfs. Half of them are killed. All must end, and a plain
- * client works afterwards; the kernel's log tells the rest.
+ * vhost-fuzz SEED SECONDS [MS]: programs, of MS milliseconds each, that do anything with
+ * /dev/vhost-net, in any order, several threads on the same files, while guests scribble on
+ * their rings, taps come and go, and somebody writes to sysfs. Half of them are killed.
+ * All must end, and a plain client works afterwards; the kernel's log tells the rest.
  *
  * Half of the steps follow what real clients do (owner, features, memory, rings, backend), so
  * that the others meet devices that run. The same seed makes the same programs, but
@@ -49,7 +49,6 @@
 #define SIZE		(1u << 20)	/* of a guest */
 #define RING		0x4000u		/* room for each ring */
 #define NUM		64
-#define ROUND_MS	400		/* of a program */
 #define GRACE_MS	60000		/* for its end */
 
 /* Of a program: written by all of its threads. */
@@ -57,6 +56,7 @@ static int files[FILES], taps[TAPS], events[EVENTS], sock, passing;
 static uint8_t *mem;			/* guests' memory as the owner has it; some of it is not there */
 static uint8_t *guest;			/* and as the guests have it */
 static volatile int over;
+static unsigned int round_ms = 400;
 static char mq_dir[100];
 
 static __thread unsigned int seed;
@@ -713,8 +713,9 @@ static void map_guest(void)
 		err(1, "memory");
 }
 
-static void program(unsigned int number, uint64_t end)
+static void program(unsigned int number)
 {
+	uint64_t end;
 	pthread_t threads[THREADS];
 	int pair[2];
 	unsigned int i;
@@ -744,6 +745,7 @@ static void program(unsigned int number, uint64_t end)
 		if (pthread_create(&threads[i], NULL, steps, (void *)(uintptr_t)(number * 31 + i)))
 			errx(1, "thread");
 	}
+	end = now_ms() + round_ms;
 	while (now_ms() < end)
 		poll(NULL, 0, end - now_ms());
 	over = 1;
@@ -760,7 +762,7 @@ static bool ends(pid_t pid)
 {
 	int pidfd = syscall(SYS_pidfd_open, pid, 0), status;
 	struct pollfd poller = { .fd = pidfd, .events = POLLIN };
-	bool ret = poll(&poller, 1, ROUND_MS + GRACE_MS) == 1;
+	bool ret = poll(&poller, 1, round_ms + GRACE_MS) == 1;
 
 	close(pidfd);
 	if (ret)
@@ -773,18 +775,17 @@ static bool ends(pid_t pid)
 
 static void run(unsigned int number)
 {
-	uint64_t end = now_ms() + ROUND_MS;
 	bool murder = number & 1;
 	pid_t pid = fork();
 
 	if (!pid) {
 		/* All that it has started goes with it. */
 		setpgid(0, 0);
-		program(number, end);
+		program(number);
 	}
 	setpgid(pid, pid);
 	if (murder) {
-		poll(NULL, 0, ROUND_MS * 3 / 4);
+		poll(NULL, 0, round_ms * 3 / 4);
 		kill(-pid, SIGKILL);
 	}
 	if (!ends(pid)) {
@@ -802,6 +803,8 @@ int main(int argc, char **argv)
 	uint64_t end = now_ms() + (argc > 2 ? atoi(argv[2]) : 10) * 1000ULL;
 	struct port port;
 
+	if (argc > 3)
+		round_ms = atoi(argv[3]);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (counts == MAP_FAILED)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Whatever programs do with /dev/vhost-net, in whatever order, they end, nothing is left, and others go on.
 # kernels: 6.1 6.12 7.3 debug uml-smp
+# quick: debug
 # timeout: 60
 # cpus: 4
 #
@@ -16,7 +17,10 @@ modprobe vhost_net_mq max_iotlb_entries=40
 trap 'modprobe -r vhost_net_mq' EXIT
 # Its rings break by the hundred.
 dmesg -n 1
-"$LAB_BIN/vhost-fuzz" "${2:-1}" "${1:-8}"
+# With all checkers a program takes longer to begin.
+seconds=8 ms=400
+[ "$LAB_KERNEL" != debug ] || { seconds=20 ms=4000; }
+"$LAB_BIN/vhost-fuzz" "${2:-1}" "${1:-$seconds}" $ms
 
 nothing_left() {
 	[ -z "$(ls -d $mq/*-* 2>/dev/null)" ]
