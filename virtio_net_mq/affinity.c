@@ -82,8 +82,12 @@ void vnmq_affinity_set(struct vnmq_priv *priv)
 		}
 	}
 	for (pair = pairs; pair < priv->max_pairs; pair++) {
-		virtqueue_set_affinity(priv->rq[pair].vq, NULL);
-		virtqueue_set_affinity(priv->sq[pair].vq, NULL);
+		/* On one of xdp_pairs a CPU sends alone. */
+		bool alone = pair - pairs < priv->xdp_pairs && cpu_online(pair - pairs);
+		const struct cpumask *own = alone ? cpumask_of(pair - pairs) : NULL;
+
+		virtqueue_set_affinity(priv->rq[pair].vq, own);
+		virtqueue_set_affinity(priv->sq[pair].vq, own);
 	}
 
 	vnmq_affinity_keep_flows(priv);

@@ -27,9 +27,11 @@ static void vnmq_get_channels(struct net_device *dev, struct ethtool_channels *c
 /* The core has checked combined_count against max_combined, and that there are no other kinds. */
 static int vnmq_set_channels(struct net_device *dev, struct ethtool_channels *channels)
 {
+	struct vnmq_priv *priv = netdev_priv(dev);
+
 	if (!channels->combined_count)
 		return -EINVAL;
-	return vnmq_queues_set_count(netdev_priv(dev), channels->combined_count);
+	return vnmq_queues_set_count(priv, channels->combined_count, priv->xdp_prog);
 }
 
 static void vnmq_get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,

@@ -212,12 +212,33 @@ void vnmq_features_init(struct vnmq_priv *priv)
 	dev->vlan_features = dev->features & ~NETIF_F_HW_VLAN_CTAG_FILTER;
 }
 
+/* What the device may use with @features of the stack: no XDP program is there. */
+static u64 vnmq_offloads_of(const struct vnmq_priv *priv, netdev_features_t features)
+{
+	u64 offloads = priv->guest_offloads_all;
+
+	if (priv->dev->hw_features & NETIF_F_GRO_HW && !(features & NETIF_F_GRO_HW))
+		offloads &= ~VNMQ_GRO_HW_OFFLOADS;
+	return offloads;
+}
+
 static int vnmq_offloads_send(struct vnmq_priv *priv, u64 offloads)
 {
 	__virtio64 value = __cpu_to_virtio64(priv->le, offloads);
 
 	return vnmq_ctrl_send(priv, VIRTIO_NET_CTRL_GUEST_OFFLOADS,
 			      VIRTIO_NET_CTRL_GUEST_OFFLOADS_SET, &value, sizeof(value));
+}
+
+static int vnmq_offloads_change(struct vnmq_priv *priv, u64 offloads)
+{
+	int ret = vnmq_offloads_send(priv, offloads);
+
+	if (vnmq_ctrl_in_doubt(ret))
+		vnmq_offloads_send(priv, priv->guest_offloads);
+	if (!ret)
+		priv->guest_offloads = offloads;
+	return ret;
 }
 
 /**
@@ -231,20 +252,28 @@ static int vnmq_offloads_send(struct vnmq_priv *priv, u64 offloads)
 int vnmq_set_features(struct net_device *dev, netdev_features_t features)
 {
 	struct vnmq_priv *priv = netdev_priv(dev);
-	u64 offloads = priv->guest_offloads_all;
-	int ret;
 
 	if (!((dev->features ^ features) & NETIF_F_GRO_HW))
 		return 0;
-	if (!(features & NETIF_F_GRO_HW))
-		offloads &= ~VNMQ_GRO_HW_OFFLOADS;
-	ret = vnmq_offloads_send(priv, offloads);
-	if (vnmq_ctrl_in_doubt(ret))
-		vnmq_offloads_send(priv, priv->guest_offloads);
-	if (ret)
-		return ret;
-	priv->guest_offloads = offloads;
-	return 0;
+	/* The device hears of it when the program that keeps them off is gone. */
+	if (priv->xdp_prog)
+		return 0;
+	return vnmq_offloads_change(priv, vnmq_offloads_of(priv, features));
+}
+
+/**
+ * vnmq_features_set_xdp - an XDP program wants frames as they were sent
+ * @priv: the device
+ * @on: there is one; else receive offloads are again as `ethtool -K` has them
+ *
+ * Return: 0, or an error of vnmq_ctrl_exec(), and then nothing changed.
+ * Context: RTNL.
+ */
+int vnmq_features_set_xdp(struct vnmq_priv *priv, bool on)
+{
+	u64 offloads = on ? 0 : vnmq_offloads_of(priv, priv->dev->features);
+
+	return offloads == priv->guest_offloads ? 0 : vnmq_offloads_change(priv, offloads);
 }
 
 /**

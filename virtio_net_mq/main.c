@@ -229,6 +229,7 @@ static int vnmq_probe(struct virtio_device *vdev)
 	vnmq_read_mac(priv);
 	vnmq_choose_layout(priv);
 	vnmq_sysfs_init(priv);
+	vnmq_xdp_init(priv);
 	if (virtio_has_feature(vdev, VIRTIO_NET_F_CTRL_VLAN)) {
 		ret = -ENOMEM;
 		priv->vlans = bitmap_zalloc(VLAN_N_VID, GFP_KERNEL);

@@ -46,5 +46,8 @@ const struct net_device_ops vnmq_netdev_ops = {
 	.ndo_features_check	= passthru_features_check,
 	.ndo_set_features	= vnmq_set_features,
 	.ndo_tx_timeout		= vnmq_tx_timeout,
+	.ndo_change_mtu		= vnmq_change_mtu,
 	.ndo_get_phys_port_name	= vnmq_get_phys_port_name,
+	.ndo_bpf		= vnmq_bpf,
+	.ndo_xdp_xmit		= vnmq_xdp_xmit,
 };

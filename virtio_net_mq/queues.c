@@ -9,7 +9,7 @@
 
 #include "virtio_net_mq.h"
 
-static void vnmq_rq_init(struct vnmq_priv *priv, unsigned int index)
+static int vnmq_rq_init(struct vnmq_priv *priv, unsigned int index)
 {
 	struct vnmq_rq *rq = &priv->rq[index];
 
@@ -21,6 +21,7 @@ static void vnmq_rq_init(struct vnmq_priv *priv, unsigned int index)
 	sg_init_table(rq->sg, 1);
 	ewma_vnmq_len_init(&rq->avg_len);
 	u64_stats_init(&rq->syncp);
+	return vnmq_xdp_init_rq(rq);
 }
 
 static void vnmq_sq_init(struct vnmq_priv *priv, unsigned int index)
@@ -31,36 +32,12 @@ static void vnmq_sq_init(struct vnmq_priv *priv, unsigned int index)
 	sq->index = index;
 	sq->txq = netdev_get_tx_queue(priv->dev, index);
 	sq->use_napi = vnmq_napi_tx;
+	sq->off = true;
 	snprintf(sq->name, sizeof(sq->name), "output.%u", index);
 	netif_napi_add_tx_weight(priv->dev, &sq->napi, vnmq_tx_poll, vnmq_napi_weight);
 	sg_init_table(sq->sg, ARRAY_SIZE(sq->sg));
 	sg_unmark_end(&sq->sg[ARRAY_SIZE(sq->sg) - 1]);
 	u64_stats_init(&sq->syncp);
-}
-
-/**
- * vnmq_queues_alloc - memory for all pairs that the device has
- * @priv: max_pairs is set
- *
- * Return: 0 or -ENOMEM.
- * Context: probe.
- */
-int vnmq_queues_alloc(struct vnmq_priv *priv)
-{
-	unsigned int i;
-
-	priv->rq = kvcalloc(priv->max_pairs, sizeof(*priv->rq), GFP_KERNEL);
-	priv->sq = kvcalloc(priv->max_pairs, sizeof(*priv->sq), GFP_KERNEL);
-	if (!priv->rq || !priv->sq) {
-		kvfree(priv->sq);
-		kvfree(priv->rq);
-		return -ENOMEM;
-	}
-	for (i = 0; i < priv->max_pairs; i++) {
-		vnmq_rq_init(priv, i);
-		vnmq_sq_init(priv, i);
-	}
-	return 0;
 }
 
 /**
@@ -77,11 +54,40 @@ void vnmq_queues_free(struct vnmq_priv *priv)
 		__netif_napi_del(&priv->rq[i].napi);
 		__netif_napi_del(&priv->sq[i].napi);
 		vnmq_rx_free_memory(&priv->rq[i]);
+		vnmq_xdp_exit_rq(&priv->rq[i]);
 	}
 	/* Once for all queues instead of once for each. */
 	synchronize_net();
 	kvfree(priv->sq);
 	kvfree(priv->rq);
+}
+
+/**
+ * vnmq_queues_alloc - memory for all pairs that the device has
+ * @priv: max_pairs is set
+ *
+ * Return: 0 or -ENOMEM.
+ * Context: probe.
+ */
+int vnmq_queues_alloc(struct vnmq_priv *priv)
+{
+	unsigned int i;
+	int ret = 0;
+
+	priv->rq = kvcalloc(priv->max_pairs, sizeof(*priv->rq), GFP_KERNEL);
+	priv->sq = kvcalloc(priv->max_pairs, sizeof(*priv->sq), GFP_KERNEL);
+	if (!priv->rq || !priv->sq) {
+		kvfree(priv->sq);
+		kvfree(priv->rq);
+		return -ENOMEM;
+	}
+	for (i = 0; i < priv->max_pairs; i++) {
+		ret = vnmq_rq_init(priv, i) ?: ret;
+		vnmq_sq_init(priv, i);
+	}
+	if (ret)
+		vnmq_queues_free(priv);
+	return ret;
 }
 
 static int vnmq_ring_check(struct vnmq_priv *priv, struct virtqueue *vq, unsigned int min)
@@ -241,7 +247,7 @@ void vnmq_queues_start(struct vnmq_priv *priv)
 	unsigned int i;
 
 	priv->running = true;
-	for (i = 0; i < priv->curr_pairs; i++)
+	for (i = 0; i < vnmq_pairs_used(priv); i++)
 		vnmq_pair_start(priv, i);
 }
 
@@ -291,10 +297,12 @@ static int vnmq_queues_change_count(struct vnmq_priv *priv, unsigned int pairs, 
 }
 
 /* Context: RTNL. CPUs neither come nor go between the new count and the masks made from it. */
-static void vnmq_queues_spread(struct vnmq_priv *priv, unsigned int pairs)
+static void vnmq_queues_spread(struct vnmq_priv *priv, unsigned int pairs, unsigned int xdp)
 {
 	cpus_read_lock();
 	WRITE_ONCE(priv->curr_pairs, pairs);
+	WRITE_ONCE(priv->xdp_first, xdp ? pairs : 0);
+	priv->xdp_pairs = xdp;
 	vnmq_affinity_set(priv);
 	cpus_read_unlock();
 }
@@ -308,90 +316,87 @@ static void vnmq_queues_spread(struct vnmq_priv *priv, unsigned int pairs)
 void vnmq_queues_tell_count(struct vnmq_priv *priv)
 {
 	if (priv->rss.steer) {
-		if (!vnmq_queues_change_count(priv, priv->curr_pairs, 1))
+		if (!vnmq_queues_change_count(priv, vnmq_pairs_used(priv), 1))
 			return;
 		vnmq_rss_give_up(priv);
-	} else if (priv->rss.report && vnmq_rss_send_count(priv, priv->curr_pairs)) {
+	} else if (priv->rss.report && vnmq_rss_send_count(priv, vnmq_pairs_used(priv))) {
 		vnmq_rss_give_up(priv);
 	}
-	if (priv->max_pairs == 1 || !vnmq_queues_change_count(priv, priv->curr_pairs, 1))
+	if (priv->max_pairs == 1 || !vnmq_queues_change_count(priv, vnmq_pairs_used(priv), 1))
 		return;
 	netdev_warn(priv->dev, "the device did not take %u queue pairs: using one\n",
-		    priv->curr_pairs);
+		    vnmq_pairs_used(priv));
 	/* Fewer queues never fail. */
 	if (!netif_set_real_num_queues(priv->dev, 1, 1))
-		vnmq_queues_spread(priv, 1);
+		vnmq_queues_spread(priv, 1, 0);
 }
 
 /*
- * The new pairs can carry traffic before the device hears of them, and the device uses them before
- * the stack does.
+ * The stack sends on @pairs, XDP on @xdp more. The device uses all of them, and the stack gets from
+ * all of them, too. New pairs can carry traffic before the device hears of them, and the device
+ * uses them before the stack does; the other way round, the stack lets go first, then the device.
  */
-static int vnmq_queues_grow(struct vnmq_priv *priv, unsigned int pairs)
+static int vnmq_queues_change(struct vnmq_priv *priv, unsigned int pairs, unsigned int xdp)
 {
-	unsigned int old = priv->curr_pairs, i;
+	unsigned int old_pairs = priv->curr_pairs, old = vnmq_pairs_used(priv);
+	unsigned int used = pairs + xdp, i;
 	int ret;
 
 	if (priv->running) {
-		for (i = old; i < pairs; i++)
+		for (i = old; i < used; i++)
 			vnmq_pair_start(priv, i);
 	}
-	ret = vnmq_queues_change_count(priv, pairs, old);
+	if (pairs < old_pairs) {
+		ret = netif_set_real_num_tx_queues(priv->dev, pairs);
+		if (ret)
+			return ret;
+	}
+	ret = used == old ? 0 : vnmq_queues_change_count(priv, used, old);
 	if (ret)
-		return ret;
-	ret = netif_set_real_num_queues(priv->dev, pairs, pairs);
+		goto err_tx;
+	ret = netif_set_real_num_queues(priv->dev, pairs, max(used, old));
 	if (ret) {
 		vnmq_queues_send_count(priv, old);
-		return ret;
+		goto err_tx;
 	}
-	vnmq_queues_spread(priv, pairs);
-	if (!priv->running)
+	vnmq_queues_spread(priv, pairs, xdp);
+
+	if (priv->running) {
+		/* One that was full when it was taken away may have been emptied since. */
+		for (i = old_pairs; i < used; i++)
+			vnmq_tx_restart(&priv->sq[i]);
+	}
+	if (used >= old)
 		return 0;
-	/* One that was full when it was taken away may have been emptied since. */
-	for (i = old; i < pairs; i++)
-		vnmq_tx_restart(&priv->sq[i]);
-	return 0;
-}
-
-/* The stack lets go first, then the device. */
-static int vnmq_queues_shrink(struct vnmq_priv *priv, unsigned int pairs)
-{
-	unsigned int old = priv->curr_pairs, i;
-	int ret;
-
-	ret = netif_set_real_num_tx_queues(priv->dev, pairs);
-	if (ret)
-		return ret;
-	ret = vnmq_queues_change_count(priv, pairs, old);
-	if (ret) {
-		if (netif_set_real_num_tx_queues(priv->dev, old))
-			netdev_warn(priv->dev, "%u of %u transmit queues in use\n", pairs, old);
-		return ret;
-	}
-	vnmq_queues_spread(priv, pairs);
 	/* No poll is left that names a queue which the stack is about to forget. */
-	for (i = pairs; i < old; i++) {
+	for (i = used; i < old; i++) {
 		if (priv->rq[i].started)
 			napi_synchronize(&priv->rq[i].napi);
 	}
-	return netif_set_real_num_rx_queues(priv->dev, pairs);
+	return netif_set_real_num_rx_queues(priv->dev, used);
+
+err_tx:
+	if (netif_set_real_num_tx_queues(priv->dev, old_pairs))
+		netdev_warn(priv->dev, "%u of %u transmit queues in use\n", pairs, old_pairs);
+	return ret;
 }
 
 /**
  * vnmq_queues_set_count - use so many pairs from now on
  * @priv: the device, open or not
  * @pairs: 1 to max_pairs
+ * @xdp: and one for each CPU for XDP to send on, if the device has so many
  *
  * Return: 0, or an error, and then the old number is still in use.
  * Context: RTNL; traffic goes on meanwhile.
  */
-int vnmq_queues_set_count(struct vnmq_priv *priv, unsigned int pairs)
+int vnmq_queues_set_count(struct vnmq_priv *priv, unsigned int pairs, bool xdp)
 {
-	if (pairs == priv->curr_pairs)
+	unsigned int more = xdp && nr_cpu_ids <= priv->max_pairs - pairs ? nr_cpu_ids : 0;
+
+	if (pairs == priv->curr_pairs && more == priv->xdp_pairs)
 		return 0;
-	if (pairs > priv->curr_pairs)
-		return vnmq_queues_grow(priv, pairs);
-	return vnmq_queues_shrink(priv, pairs);
+	return vnmq_queues_change(priv, pairs, more);
 }
 
 static int vnmq_pair_resize(struct vnmq_priv *priv, unsigned int index, u32 rx, u32 tx)
@@ -422,7 +427,6 @@ static int vnmq_pair_resize(struct vnmq_priv *priv, unsigned int index, u32 rx, 
 	vnmq_tx_ring_changed(sq);
 	vnmq_coal_pair_reset(priv, index);
 
-	WRITE_ONCE(sq->off, false);
 	if (started)
 		vnmq_pair_start(priv, index);
 	else

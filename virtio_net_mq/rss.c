@@ -205,10 +205,10 @@ void vnmq_rss_give_up(struct vnmq_priv *priv)
 /* The device is to have @rss and @table instead of priv->rss; when it does not, nothing changes. */
 static int vnmq_rss_change(struct vnmq_priv *priv, const struct vnmq_rss *rss, const u16 *table)
 {
-	int ret = vnmq_rss_send(priv, rss, table, priv->curr_pairs);
+	int ret = vnmq_rss_send(priv, rss, table, vnmq_pairs_used(priv));
 
 	if (vnmq_ctrl_in_doubt(ret))
-		vnmq_rss_send_count(priv, priv->curr_pairs);
+		vnmq_rss_send_count(priv, vnmq_pairs_used(priv));
 	if (!ret)
 		priv->rss = *rss;
 	return ret;
@@ -255,7 +255,7 @@ void vnmq_rss_get(struct net_device *dev, u32 *indir, u8 *key)
 	unsigned int i, n = vnmq_rss_indir_size(dev);
 
 	for (i = 0; indir && i < n; i++)
-		indir[i] = vnmq_rss_entry(table, i, priv->curr_pairs);
+		indir[i] = vnmq_rss_entry(table, i, vnmq_pairs_used(priv));
 	if (key)
 		memcpy(key, priv->rss.key, vnmq_rss_key_size(dev));
 }

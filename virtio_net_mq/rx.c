@@ -114,7 +114,7 @@ static struct sk_buff *vnmq_rx_receive(struct vnmq_rq *rq, void *buf, void *ctx,
 	case VNMQ_RX_MERGEABLE:
 		return vnmq_mergeable_receive(rq, buf, ctx, len, hdr);
 	case VNMQ_RX_SMALL:
-		return vnmq_small_receive(rq, buf, len, hdr);
+		return vnmq_small_receive(rq, buf, ctx, len, hdr);
 	default:
 		return vnmq_big_receive(rq, buf, len, hdr);
 	}
@@ -124,6 +124,7 @@ static int vnmq_rx_frames(struct vnmq_rq *rq, int budget)
 {
 	/* After a shrink the ring may still hold frames; the stack no longer knows the queue. */
 	bool record = rq->index < READ_ONCE(rq->priv->curr_pairs);
+	struct bpf_prog *prog = rcu_dereference_bh(rq->xdp_prog);
 	unsigned int packets = 0, frame, len;
 	union vnmq_hdr hdr;
 	struct sk_buff *skb;
@@ -133,7 +134,10 @@ static int vnmq_rx_frames(struct vnmq_rq *rq, int budget)
 
 	while (done < budget && (buf = virtqueue_get_buf_ctx(rq->vq, &len, &ctx))) {
 		done++;
-		skb = vnmq_rx_receive(rq, buf, ctx, len, &hdr);
+		if (unlikely(prog))
+			skb = vnmq_xdp_receive(rq, prog, buf, ctx, len, &hdr);
+		else
+			skb = vnmq_rx_receive(rq, buf, ctx, len, &hdr);
 		if (unlikely(!skb))
 			continue;
 		frame = vnmq_rx_deliver(rq, skb, &hdr, record);
@@ -143,6 +147,8 @@ static int vnmq_rx_frames(struct vnmq_rq *rq, int budget)
 		}
 	}
 
+	if (unlikely(prog))
+		vnmq_xdp_poll_end(rq);
 	if (packets) {
 		u64_stats_update_begin(&rq->syncp);
 		u64_stats_add(&rq->count[VNMQ_RX_PACKETS], packets);

@@ -7,22 +7,32 @@
  * room for skb_shared_info behind what the device may write, so that the skb is built around it;
  * buffers for long frames lie side by side without gaps and become one fragment where they touch.
  * The context of a buffer is what the device may write, and whether that room is there.
+ *
+ * A buffer that is posted while there is an XDP program has the program's headroom in front, too,
+ * and takes a page at most. What the ring holds is where the device writes in each of them.
  */
 #include "virtio_net_mq.h"
 
 #define VNMQ_MRG_TAIL		ALIGN(VNMQ_SHINFO_LEN, SMP_CACHE_BYTES)
 /* Buffers up to this length have room behind them. */
 #define VNMQ_MRG_TAIL_MAX	2048U
-#define VNMQ_CTX_TAIL		1UL	/* lengths are even */
+/* Lengths are multiples of SMP_CACHE_BYTES. */
+#define VNMQ_CTX_TAIL		1UL
+#define VNMQ_CTX_XDP		2UL
 
-static void *vnmq_mrg_ctx(unsigned int room, bool tail)
+static void *vnmq_mrg_ctx(unsigned int room, unsigned long flags)
 {
-	return (void *)(room | (tail ? VNMQ_CTX_TAIL : 0));
+	return (void *)(room | flags);
 }
 
 static unsigned int vnmq_mrg_room(void *ctx)
 {
-	return (unsigned long)ctx & ~VNMQ_CTX_TAIL;
+	return (unsigned long)ctx & ~(VNMQ_CTX_TAIL | VNMQ_CTX_XDP);
+}
+
+static bool vnmq_mrg_for_xdp(void *ctx)
+{
+	return (unsigned long)ctx & VNMQ_CTX_XDP;
 }
 
 static unsigned int vnmq_mrg_truesize(void *ctx)
@@ -51,6 +61,23 @@ unsigned int vnmq_mergeable_min_len(const struct vnmq_rq *rq)
 				  virtqueue_get_vring_size(rq->vq) - rq->refill_at));
 }
 
+static unsigned int vnmq_mrg_next_room(struct vnmq_rq *rq, bool xdp)
+{
+	unsigned int hdr_len = rq->priv->hdr_len;
+	unsigned int least = ALIGN(hdr_len + rq->min_len, SMP_CACHE_BYTES);
+	unsigned int wanted = ALIGN(hdr_len + ewma_vnmq_len_read(&rq->avg_len), SMP_CACHE_BYTES);
+
+	if (unlikely(xdp)) {
+		/* A frame has few fragments at most: none is short where frames may be long. */
+		if (READ_ONCE(rq->priv->dev->mtu) > ETH_DATA_LEN)
+			return VNMQ_XDP_ROOM;
+		return min(max(wanted, least), VNMQ_XDP_ROOM);
+	}
+	if (wanted > PAGE_SIZE)
+		wanted = PAGE_SIZE;
+	return min_t(unsigned int, max(wanted, least), VNMQ_MAX_BUFFER);
+}
+
 /**
  * vnmq_mergeable_len - what the next buffer's length would be
  * @rq: the queue
@@ -60,26 +87,22 @@ unsigned int vnmq_mergeable_min_len(const struct vnmq_rq *rq)
  */
 unsigned int vnmq_mergeable_len(struct vnmq_rq *rq)
 {
-	unsigned int hdr_len = rq->priv->hdr_len;
-	unsigned int least = ALIGN(hdr_len + rq->min_len, SMP_CACHE_BYTES);
-	unsigned int wanted = ALIGN(hdr_len + ewma_vnmq_len_read(&rq->avg_len), SMP_CACHE_BYTES);
-
-	if (wanted > PAGE_SIZE)
-		wanted = PAGE_SIZE;
-	return min_t(unsigned int, max(wanted, least), VNMQ_MAX_BUFFER);
+	return vnmq_mrg_next_room(rq, vnmq_rx_has_xdp(rq));
 }
 
 static void *vnmq_mrg_alloc(struct vnmq_rq *rq, void **ctx, gfp_t gfp)
 {
-	unsigned int room = vnmq_mergeable_len(rq);
-	bool tail = !NET_IP_ALIGN && room <= VNMQ_MRG_TAIL_MAX;
-	unsigned int size = room + (tail ? VNMQ_MRG_TAIL : 0);
+	bool xdp = vnmq_rx_has_xdp(rq);
+	unsigned int room = vnmq_mrg_next_room(rq, xdp);
+	bool tail = xdp || (!NET_IP_ALIGN && room <= VNMQ_MRG_TAIL_MAX);
+	unsigned int front = xdp ? XDP_PACKET_HEADROOM : 0;
+	unsigned int size = front + room + (tail ? VNMQ_MRG_TAIL : 0);
 	void *buf;
 
 	while (rq->nr_spare) {
 		struct vnmq_spare *spare = &rq->spare[--rq->nr_spare];
 
-		if (vnmq_mrg_room(spare->ctx) >= room) {
+		if (vnmq_mrg_room(spare->ctx) >= room && vnmq_mrg_for_xdp(spare->ctx) == xdp) {
 			*ctx = spare->ctx;
 			return spare->buf;
 		}
@@ -91,8 +114,8 @@ static void *vnmq_mrg_alloc(struct vnmq_rq *rq, void **ctx, gfp_t gfp)
 		return NULL;
 	if (!tail)
 		room += vnmq_frag_take_rest(&rq->frag, size);
-	*ctx = vnmq_mrg_ctx(room, tail);
-	return buf;
+	*ctx = vnmq_mrg_ctx(room, (tail ? VNMQ_CTX_TAIL : 0) | (xdp ? VNMQ_CTX_XDP : 0));
+	return buf + front;
 }
 
 /**
@@ -219,6 +242,31 @@ static void vnmq_mrg_skip(struct vnmq_rq *rq, unsigned int count)
 		vnmq_mrg_reuse(rq, buf, ctx);
 }
 
+/*
+ * Look at a frame's first buffer: @left is how many more belong to it. Return: false to drop all
+ * of them, for @reason.
+ */
+static bool vnmq_mrg_first(const struct vnmq_rq *rq, const void *buf, void *ctx, unsigned int len,
+			   union vnmq_hdr *hdr, unsigned int *left, enum vnmq_rx_counter *reason)
+{
+	const struct vnmq_priv *priv = rq->priv;
+	unsigned int others;
+
+	*left = 0;
+	*reason = VNMQ_RX_LENGTH_ERRORS;
+	if (unlikely(len < priv->hdr_len + ETH_HLEN))
+		return false;
+	*hdr = *(const union vnmq_hdr *)buf;
+	others = __virtio16_to_cpu(priv->le, hdr->mrg.num_buffers) - 1;
+	if (unlikely(others >= virtqueue_get_vring_size(rq->vq))) {
+		/* No saying where the next frame begins: take this buffer for all of it. */
+		*reason = VNMQ_RX_BUFFER_ERRORS;
+		return false;
+	}
+	*left = others;
+	return likely(len <= vnmq_mrg_room(ctx));
+}
+
 /**
  * vnmq_mergeable_receive - take a frame out of its buffers
  * @rq: the queue
@@ -233,23 +281,11 @@ static void vnmq_mrg_skip(struct vnmq_rq *rq, unsigned int count)
 struct sk_buff *vnmq_mergeable_receive(struct vnmq_rq *rq, void *buf, void *ctx, unsigned int len,
 				       union vnmq_hdr *hdr)
 {
-	struct vnmq_priv *priv = rq->priv;
-	enum vnmq_rx_counter reason = VNMQ_RX_LENGTH_ERRORS;
+	enum vnmq_rx_counter reason;
 	struct sk_buff *head = NULL, *tail;
-	unsigned int left = 0;
+	unsigned int left;
 
-	if (unlikely(len < priv->hdr_len + ETH_HLEN))
-		goto drop_buf;
-	*hdr = *(union vnmq_hdr *)buf;
-	left = __virtio16_to_cpu(priv->le, hdr->mrg.num_buffers);
-	if (unlikely(left - 1 >= virtqueue_get_vring_size(rq->vq))) {
-		/* No saying where the next frame begins: take this buffer for all of it. */
-		left = 0;
-		reason = VNMQ_RX_BUFFER_ERRORS;
-		goto drop_buf;
-	}
-	left--;
-	if (unlikely(len > vnmq_mrg_room(ctx)))
+	if (unlikely(!vnmq_mrg_first(rq, buf, ctx, len, hdr, &left, &reason)))
 		goto drop_buf;
 
 	head = vnmq_mrg_head(rq, buf, ctx, len, &hdr->hdr, !left);
@@ -265,6 +301,7 @@ struct sk_buff *vnmq_mergeable_receive(struct vnmq_rq *rq, void *buf, void *ctx,
 			reason = VNMQ_RX_BUFFER_ERRORS;
 			goto drop_skb;
 		}
+		reason = VNMQ_RX_LENGTH_ERRORS;
 		if (unlikely(!len || len > vnmq_mrg_room(ctx) ||
 			     head->len + len > VNMQ_MAX_FRAME)) {
 			left--;
@@ -286,6 +323,132 @@ drop_skb:
 	kfree_skb(head);
 	vnmq_rx_count_drop(rq, reason);
 	return NULL;
+}
+
+/* Another buffer of a frame for a program that knows fragments, which owns @buf if it fits. */
+static bool vnmq_mrg_xdp_frag(struct xdp_buff *xdp, void *buf, void *ctx, unsigned int len)
+{
+	struct skb_shared_info *shinfo = xdp_get_shared_info_from_buff(xdp);
+	struct page *page = virt_to_head_page(buf);
+
+	if (!xdp_buff_has_frags(xdp)) {
+		xdp_buff_set_frags_flag(xdp);
+		shinfo->nr_frags = 0;
+		shinfo->xdp_frags_size = 0;
+	}
+	if (unlikely(shinfo->nr_frags == MAX_SKB_FRAGS))
+		return false;
+	vnmq_xdp_add_truesize(shinfo, vnmq_mrg_truesize(ctx));
+	__skb_fill_page_desc_noacc(shinfo, shinfo->nr_frags++, page, buf - page_address(page), len);
+	shinfo->xdp_frags_size += len;
+	if (unlikely(page_is_pfmemalloc(page)))
+		xdp_buff_set_frag_pfmemalloc(xdp);
+	return true;
+}
+
+/* The same for one that does not: the frame grows in the page that it was copied to. */
+static bool vnmq_mrg_xdp_copy(struct vnmq_rq *rq, struct xdp_buff *xdp, void *buf, void *ctx,
+			      unsigned int len)
+{
+	if (unlikely(len > xdp_data_hard_end(xdp) - xdp->data_end))
+		return false;
+	memcpy(xdp->data_end, buf, len);
+	xdp->data_end += len;
+	vnmq_mrg_reuse(rq, buf, ctx);
+	return true;
+}
+
+/*
+ * The first buffer's part of a frame: where it is, or copied to a page of its own. Return: false
+ * without one.
+ */
+static bool vnmq_mrg_xdp_head(struct vnmq_rq *rq, struct xdp_buff *xdp, void *buf, void *ctx,
+			      unsigned int len, bool in_place)
+{
+	unsigned int hdr_len = rq->priv->hdr_len;
+	void *page;
+
+	if (likely(in_place)) {
+		xdp_init_buff(xdp, XDP_PACKET_HEADROOM + vnmq_mrg_truesize(ctx), &rq->xdp.rxq);
+		xdp_prepare_buff(xdp, buf - XDP_PACKET_HEADROOM, XDP_PACKET_HEADROOM + hdr_len,
+				 len - hdr_len, true);
+		return true;
+	}
+	page = vnmq_frag_alloc(&rq->frag, PAGE_SIZE, GFP_ATOMIC);
+	if (!page)
+		return false;
+	memcpy(page + XDP_PACKET_HEADROOM, buf + hdr_len, len - hdr_len);
+	vnmq_mrg_reuse(rq, buf, ctx);
+	xdp_init_buff(xdp, PAGE_SIZE, &rq->xdp.rxq);
+	xdp_prepare_buff(xdp, page, XDP_PACKET_HEADROOM, len - hdr_len, true);
+	return true;
+}
+
+/**
+ * vnmq_mergeable_to_xdp - take a frame out of its buffers, for an XDP program
+ * @rq: the queue
+ * @buf: the first buffer
+ * @ctx: its context
+ * @len: what the device says it wrote there
+ * @xdp: set to the frame
+ * @frags: the program knows fragments; for others the frame is copied to one piece
+ *
+ * What was posted before the program came has no headroom, and is copied, too.
+ *
+ * Return: false when it was dropped (and counted).
+ * Context: NAPI of @rq.
+ */
+bool vnmq_mergeable_to_xdp(struct vnmq_rq *rq, void *buf, void *ctx, unsigned int len,
+			   struct xdp_buff *xdp, bool frags)
+{
+	unsigned int left, total = len - rq->priv->hdr_len;
+	enum vnmq_rx_counter reason;
+	union vnmq_hdr hdr;
+	bool in_place;
+
+	if (unlikely(!vnmq_mrg_first(rq, buf, ctx, len, &hdr, &left, &reason)))
+		goto drop_first;
+	in_place = vnmq_mrg_for_xdp(ctx) && (frags || !left);
+	reason = VNMQ_RX_XDP_DROPS;
+	if (unlikely(!vnmq_xdp_takes(&hdr.hdr) || (!in_place && total > VNMQ_XDP_ROOM)))
+		goto drop_first;
+	reason = VNMQ_RX_SKB_ERRORS;
+	if (unlikely(!vnmq_mrg_xdp_head(rq, xdp, buf, ctx, len, in_place)))
+		goto drop_first;
+
+	for (; left; left--) {
+		buf = virtqueue_get_buf_ctx(rq->vq, &len, &ctx);
+		if (unlikely(!buf)) {
+			left = 0;
+			reason = VNMQ_RX_BUFFER_ERRORS;
+			goto drop;
+		}
+		total += len;
+		reason = VNMQ_RX_LENGTH_ERRORS;
+		if (unlikely(!len || len > vnmq_mrg_room(ctx) || total > VNMQ_MAX_FRAME))
+			goto drop_buf;
+		reason = VNMQ_RX_XDP_DROPS;
+		if (unlikely(!(frags ? vnmq_mrg_xdp_frag(xdp, buf, ctx, len) :
+				       vnmq_mrg_xdp_copy(rq, xdp, buf, ctx, len))))
+			goto drop_buf;
+	}
+	ewma_vnmq_len_add(&rq->avg_len, total);
+	return true;
+
+drop_buf:
+	left--;
+	vnmq_mrg_reuse(rq, buf, ctx);
+drop:
+	vnmq_mrg_skip(rq, left);
+	xdp_return_buff(xdp);
+	vnmq_rx_count_drop(rq, reason);
+	return false;
+
+drop_first:
+	vnmq_mrg_reuse(rq, buf, ctx);
+	vnmq_mrg_skip(rq, left);
+	vnmq_rx_count_drop(rq, reason);
+	return false;
 }
 
 /**

@@ -20,6 +20,10 @@ static const char * const vnmq_rx_names[VNMQ_RX_COUNTERS] = {
 	[VNMQ_RX_HEADER_ERRORS]	= "header_errors",
 	[VNMQ_RX_BUFFER_ERRORS]	= "buffer_errors",
 	[VNMQ_RX_SKB_ERRORS]	= "skb_errors",
+	[VNMQ_RX_XDP_DROPS]	= "xdp_drops",
+	[VNMQ_RX_XDP_PACKETS]	= "xdp_packets",
+	[VNMQ_RX_XDP_TX]	= "xdp_tx",
+	[VNMQ_RX_XDP_REDIRECTS]	= "xdp_redirects",
 	[VNMQ_RX_REFILL_ERRORS]	= "refill_errors",
 };
 
@@ -35,6 +39,8 @@ static const char * const vnmq_tx_names[VNMQ_TX_COUNTERS] = {
 	[VNMQ_TX_MEMORY_ERRORS]	= "memory_errors",
 	[VNMQ_TX_RING_ERRORS]	= "ring_errors",
 	[VNMQ_TX_RESET_DROPS]	= "reset_drops",
+	[VNMQ_TX_XDP_TX]	= "xdp_tx",
+	[VNMQ_TX_XDP_TX_DROPS]	= "xdp_tx_drops",
 };
 
 static const char * const vnmq_ctrl_names[VNMQ_CTRL_COUNTERS] = {
@@ -82,17 +88,18 @@ static void vnmq_read_tx(const struct vnmq_sq *sq, u64 *values)
 void vnmq_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *total)
 {
 	struct vnmq_priv *priv = netdev_priv(dev);
-	u64 rx[VNMQ_RX_COUNTERS], tx[VNMQ_TX_VALUES];
+	u64 rx[VNMQ_RX_COUNTERS], tx[VNMQ_TX_VALUES], dropped;
 	unsigned int i;
 
 	for (i = 0; i < priv->max_pairs; i++) {
 		vnmq_read_rx(&priv->rq[i], rx);
 		total->rx_packets += rx[VNMQ_RX_PACKETS];
 		total->rx_bytes += rx[VNMQ_RX_BYTES];
-		total->rx_dropped += rx[VNMQ_RX_SKB_ERRORS];
+		dropped = rx[VNMQ_RX_SKB_ERRORS] + rx[VNMQ_RX_XDP_DROPS];
+		total->rx_dropped += dropped;
 		total->rx_length_errors += rx[VNMQ_RX_LENGTH_ERRORS] + rx[VNMQ_RX_BUFFER_ERRORS];
 		total->rx_frame_errors += rx[VNMQ_RX_HEADER_ERRORS];
-		total->rx_errors += rx[VNMQ_RX_DROPS] - rx[VNMQ_RX_SKB_ERRORS];
+		total->rx_errors += rx[VNMQ_RX_DROPS] - dropped;
 
 		vnmq_read_tx(&priv->sq[i], tx);
 		total->tx_packets += tx[VNMQ_TX_PACKETS];
@@ -106,7 +113,8 @@ void vnmq_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *total)
 /* Totals of all queues, then each queue in use, then the control queue. */
 static unsigned int vnmq_stats_count(const struct vnmq_priv *priv)
 {
-	return (priv->curr_pairs + 1) * (VNMQ_RX_COUNTERS + VNMQ_TX_VALUES) + VNMQ_CTRL_COUNTERS;
+	return (vnmq_pairs_used(priv) + 1) * (VNMQ_RX_COUNTERS + VNMQ_TX_VALUES) +
+	       VNMQ_CTRL_COUNTERS;
 }
 
 /**
@@ -160,11 +168,11 @@ void vnmq_get_strings(struct net_device *dev, u32 set, u8 *data)
 		return;
 	vnmq_put_rx_names(&data, "rx");
 	vnmq_put_tx_names(&data, "tx");
-	for (i = 0; i < priv->curr_pairs; i++) {
+	for (i = 0; i < vnmq_pairs_used(priv); i++) {
 		snprintf(prefix, sizeof(prefix), "rx%u", i);
 		vnmq_put_rx_names(&data, prefix);
 	}
-	for (i = 0; i < priv->curr_pairs; i++) {
+	for (i = 0; i < vnmq_pairs_used(priv); i++) {
 		snprintf(prefix, sizeof(prefix), "tx%u", i);
 		vnmq_put_tx_names(&data, prefix);
 	}
@@ -201,7 +209,7 @@ void vnmq_get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stats,
 	for (i = 0; i < priv->max_pairs; i++) {
 		vnmq_read_rx(&priv->rq[i], values);
 		vnmq_add(rx_sum, values, VNMQ_RX_COUNTERS);
-		if (i < priv->curr_pairs) {
+		if (i < vnmq_pairs_used(priv)) {
 			memcpy(at, values, sizeof(*at) * VNMQ_RX_COUNTERS);
 			at += VNMQ_RX_COUNTERS;
 		}
@@ -209,7 +217,7 @@ void vnmq_get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stats,
 	for (i = 0; i < priv->max_pairs; i++) {
 		vnmq_read_tx(&priv->sq[i], values);
 		vnmq_add(tx_sum, values, VNMQ_TX_VALUES);
-		if (i < priv->curr_pairs) {
+		if (i < vnmq_pairs_used(priv)) {
 			memcpy(at, values, sizeof(*at) * VNMQ_TX_VALUES);
 			at += VNMQ_TX_VALUES;
 		}
@@ -256,19 +264,23 @@ static void vnmq_qstat_base(struct net_device *dev, struct netdev_queue_stats_rx
 	tx->bytes = 0;
 	tx->stop = 0;
 	tx->wake = 0;
-	for (i = priv->curr_pairs; i < priv->max_pairs; i++) {
-		struct netdev_queue_stats_rx rx_one;
-		struct netdev_queue_stats_tx tx_one;
+	for (i = vnmq_pairs_used(priv); i < priv->max_pairs; i++) {
+		struct netdev_queue_stats_rx one;
 
-		vnmq_qstat_rx(dev, i, &rx_one);
-		rx->packets += rx_one.packets;
-		rx->bytes += rx_one.bytes;
-		rx->alloc_fail += rx_one.alloc_fail;
-		vnmq_qstat_tx(dev, i, &tx_one);
-		tx->packets += tx_one.packets;
-		tx->bytes += tx_one.bytes;
-		tx->stop += tx_one.stop;
-		tx->wake += tx_one.wake;
+		vnmq_qstat_rx(dev, i, &one);
+		rx->packets += one.packets;
+		rx->bytes += one.bytes;
+		rx->alloc_fail += one.alloc_fail;
+	}
+	/* On pairs of XDP's the stack does not send. */
+	for (i = priv->curr_pairs; i < priv->max_pairs; i++) {
+		struct netdev_queue_stats_tx one;
+
+		vnmq_qstat_tx(dev, i, &one);
+		tx->packets += one.packets;
+		tx->bytes += one.bytes;
+		tx->stop += one.stop;
+		tx->wake += one.wake;
 	}
 }
 

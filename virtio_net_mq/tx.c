@@ -13,19 +13,46 @@
  */
 #include "virtio_net_mq.h"
 
+/*
+ * What a ring holds: an skb, or an XDP frame with this bit set in its address.
+ */
+#define VNMQ_TX_IS_XDP	1UL
+
 static_assert(sizeof(union vnmq_hdr) <= sizeof_field(struct sk_buff, cb));
+
+static void *vnmq_tx_from_xdp(struct xdp_frame *frame)
+{
+	return (void *)((unsigned long)frame | VNMQ_TX_IS_XDP);
+}
+
+/* Return: NULL for an skb. */
+static struct xdp_frame *vnmq_tx_to_xdp(void *buf)
+{
+	if (likely(!((unsigned long)buf & VNMQ_TX_IS_XDP)))
+		return NULL;
+	return (struct xdp_frame *)((unsigned long)buf & ~VNMQ_TX_IS_XDP);
+}
 
 /* Free what the device returned. Return: how many. Context: tx queue lock. */
 static unsigned int vnmq_tx_reclaim(struct vnmq_sq *sq, int budget)
 {
 	unsigned int packets = 0, len;
-	struct sk_buff *skb;
+	struct xdp_frame *frame;
 	u64 bytes = 0;
+	void *buf;
 
-	while ((skb = virtqueue_get_buf(sq->vq, &len))) {
+	while ((buf = virtqueue_get_buf(sq->vq, &len))) {
 		packets++;
-		bytes += skb->len;
-		napi_consume_skb(skb, budget);
+		frame = vnmq_tx_to_xdp(buf);
+		if (unlikely(frame)) {
+			bytes += xdp_get_frame_len(frame);
+			xdp_return_frame(frame);
+		} else {
+			struct sk_buff *skb = buf;
+
+			bytes += skb->len;
+			napi_consume_skb(skb, budget);
+		}
 	}
 	if (packets) {
 		u64_stats_update_begin(&sq->syncp);
@@ -362,18 +389,98 @@ kick:
 	return ret;
 }
 
+/* Return: 0 when the device owns @frame. Context: tx queue lock. */
+static int vnmq_tx_add_xdp(struct vnmq_sq *sq, struct xdp_frame *frame)
+{
+	const struct vnmq_priv *priv = sq->priv;
+	unsigned int hdr_len = priv->hdr_len, n = 0, i;
+	struct scatterlist *sg = sq->sg;
+	void *hdr = frame->data - hdr_len;
+	int ret;
+
+	if (unlikely(frame->headroom < hdr_len))
+		return -EOVERFLOW;
+	memset(hdr, 0, hdr_len);	/* VIRTIO_NET_HDR_GSO_NONE is 0 */
+	if (likely(priv->any_layout)) {
+		sg_set_buf(&sg[n++], hdr, hdr_len + frame->len);
+	} else {
+		sg_set_buf(&sg[n++], hdr, hdr_len);
+		sg_set_buf(&sg[n++], frame->data, frame->len);
+	}
+	if (unlikely(xdp_frame_has_frags(frame))) {
+		struct skb_shared_info *shinfo = xdp_get_shared_info_from_frame(frame);
+
+		for (i = 0; i < shinfo->nr_frags; i++) {
+			skb_frag_t *frag = &shinfo->frags[i];
+
+			sg_set_page(&sg[n++], skb_frag_page(frag), skb_frag_size(frag),
+				    skb_frag_off(frag));
+		}
+	}
+	if (unlikely(n > sq->max_descs))
+		return -EMSGSIZE;
+	sg_mark_end(&sg[n - 1]);
+	ret = virtqueue_add_outbuf(sq->vq, sg, n, vnmq_tx_from_xdp(frame), GFP_ATOMIC);
+	sg_unmark_end(&sg[n - 1]);
+	return ret;
+}
+
 /**
- * vnmq_tx_recycle - free an skb that the device gives back unsent
+ * vnmq_tx_xdp - send XDP frames
+ * @sq: the queue, which the stack may use, too
+ * @frames: of this or another device
+ * @n: how many
+ *
+ * Return: how many the ring took; the others are still the caller's.
+ * Context: softirq; takes the tx queue lock.
+ */
+int vnmq_tx_xdp(struct vnmq_sq *sq, struct xdp_frame **frames, int n)
+{
+	int sent = 0;
+
+	__netif_tx_lock(sq->txq, smp_processor_id());
+	if (unlikely(sq->off))
+		goto unlock;
+	if (unlikely(!sq->use_napi)) {
+		vnmq_tx_reclaim(sq, 0);
+	} else if (unlikely(!vnmq_tx_has_room(sq))) {
+		vnmq_tx_clean(sq, 0);
+		vnmq_tx_wake(sq);
+	}
+	while (sent < n && !vnmq_tx_add_xdp(sq, frames[sent]))
+		sent++;
+	if (unlikely(!vnmq_tx_has_room(sq)))
+		vnmq_tx_stop(sq);
+	vnmq_tx_kick(sq);
+unlock:
+	u64_stats_update_begin(&sq->syncp);
+	u64_stats_add(&sq->count[VNMQ_TX_XDP_TX], n);
+	u64_stats_add(&sq->count[VNMQ_TX_XDP_TX_DROPS], n - sent);
+	u64_stats_update_end(&sq->syncp);
+	__netif_tx_unlock(sq->txq);
+	return sent;
+}
+
+/**
+ * vnmq_tx_recycle - free an skb or XDP frame that the device gives back unsent
  * @vq: the virtqueue of a transmit queue, which has been reset
- * @buf: the skb
+ * @buf: what the ring held
  *
  * Context: process; nothing else uses the queue.
  */
 void vnmq_tx_recycle(struct virtqueue *vq, void *buf)
 {
 	struct vnmq_priv *priv = vq->vdev->priv;
+	struct vnmq_sq *sq = &priv->sq[vnmq_vq_to_pair(vq)];
+	struct xdp_frame *frame = vnmq_tx_to_xdp(buf);
 
-	vnmq_tx_drop(&priv->sq[vnmq_vq_to_pair(vq)], buf, VNMQ_TX_RESET_DROPS);
+	if (!frame) {
+		vnmq_tx_drop(sq, buf, VNMQ_TX_RESET_DROPS);
+		return;
+	}
+	vnmq_tx_count(sq, VNMQ_TX_DROPS, 1);
+	vnmq_tx_count(sq, VNMQ_TX_RESET_DROPS, 1);
+	xdp_return_frame(frame);
 }
 
 /**

@@ -19,7 +19,7 @@
  *
  *	main.c		probe, remove, power		> everything below
  *	features.c	what is negotiated, offload switches > ctrl
- *	netdev.c	open, stop, the ndo table	> queues, tx, stats, filter, link
+ *	netdev.c	open, stop, the ndo table	> queues, tx, xdp, stats, filter, link
  *	queues.c	queues from nothing to traffic and back > rx, tx, affinity, rss, ctrl
  *	affinity.c	which CPUs a pair belongs to, CPU hotplug
  *	filter.c	MAC address, receive filter, VLANs > ctrl
@@ -28,7 +28,8 @@
  *	coal.c		interrupt coalescing, by the user or by DIM > ctrl
  *	ethtool.c stats.c sysfs.c			> queues, features, link, rss, coal
  *	ctrl.c		commands and their answers
- *	rx.c		poll, refill, hand to the stack	> rx_small, rx_mergeable, rx_big, header
+ *	rx.c		poll, refill, hand to the stack	> rx_*, xdp, header
+ *	xdp.c		XDP: attach, run the program	> rx_*, tx, queues, features
  *	tx.c		transmit, completions		> header
  *	rx_*.c		one way to lay out receive buffers each
  *	frag.c		pieces of pages for receive buffers
@@ -62,6 +63,7 @@
 #define VIRTIO_NET_MQ_H
 
 #include <linux/average.h>
+#include <linux/bpf.h>
 #include <linux/completion.h>
 #include <linux/dim.h>
 #include <linux/etherdevice.h>
@@ -80,6 +82,7 @@
 #include <linux/virtio_net.h>
 #include <linux/virtio_ring.h>
 #include <linux/workqueue.h>
+#include <net/xdp.h>
 
 #include "frag.h"
 
@@ -97,6 +100,14 @@
 #define VNMQ_SHINFO_LEN		SKB_DATA_ALIGN(sizeof(struct skb_shared_info))
 /* Descriptors the longest skb takes: header, linear part, each fragment. */
 #define VNMQ_TX_SG		(MAX_SKB_FRAGS + 2)
+/*
+ * Longest piece of a frame in a buffer for an XDP program, which has its headroom in front and
+ * skb_shared_info behind, in a page.
+ */
+#define VNMQ_XDP_ROOM		((unsigned int)(PAGE_SIZE - XDP_PACKET_HEADROOM - \
+						ALIGN(VNMQ_SHINFO_LEN, SMP_CACHE_BYTES)))
+/* Frames that XDP sends at once. */
+#define VNMQ_XDP_BULK		16
 
 struct vnmq_priv;
 
@@ -107,7 +118,7 @@ enum vnmq_rx_mode {
 };
 
 /*
- * Counters of a receive queue; names in stats.c. Those from LENGTH_ERRORS to SKB_ERRORS add up
+ * Counters of a receive queue; names in stats.c. Those from LENGTH_ERRORS to XDP_DROPS add up
  * to DROPS.
  */
 enum vnmq_rx_counter {
@@ -119,6 +130,10 @@ enum vnmq_rx_counter {
 	VNMQ_RX_HEADER_ERRORS,	/* virtio_net_hdr asks for something impossible */
 	VNMQ_RX_BUFFER_ERRORS,	/* num_buffers is 0, absurd, or buffers are missing */
 	VNMQ_RX_SKB_ERRORS,	/* no memory for the skb */
+	VNMQ_RX_XDP_DROPS,	/* by an XDP program, or no frame for one */
+	VNMQ_RX_XDP_PACKETS,	/* an XDP program saw them */
+	VNMQ_RX_XDP_TX,		/* it sent them back */
+	VNMQ_RX_XDP_REDIRECTS,	/* it sent them elsewhere */
 	VNMQ_RX_REFILL_ERRORS,	/* no memory for a buffer; tried again later */
 	VNMQ_RX_COUNTERS
 };
@@ -136,6 +151,8 @@ enum vnmq_tx_counter {
 	VNMQ_TX_MEMORY_ERRORS,	/* no memory to make the skb fit the ring */
 	VNMQ_TX_RING_ERRORS,	/* the ring refused (broken device) */
 	VNMQ_TX_RESET_DROPS,	/* in a ring that was reset */
+	VNMQ_TX_XDP_TX,		/* XDP frames to be sent */
+	VNMQ_TX_XDP_TX_DROPS,	/* those of them that the ring did not take */
 	VNMQ_TX_COUNTERS
 };
 
@@ -191,6 +208,19 @@ struct vnmq_coal {
 	u32 usecs;
 };
 
+/* XDP on a receive queue: what the poll that runs has counted, and the frames that it sends. */
+struct vnmq_xdp_rq {
+	struct xdp_rxq_info rxq;
+	unsigned int packets;
+	unsigned int drops;
+	unsigned int sent;
+	unsigned int redirects;
+	unsigned int gone;		/* did not become an skb, and their bytes */
+	unsigned int gone_bytes;
+	unsigned int nr_tx;		/* of tx */
+	struct xdp_frame *tx[VNMQ_XDP_BULK];
+};
+
 struct vnmq_rq {
 	/* read-mostly */
 	struct virtqueue *vq;
@@ -199,6 +229,7 @@ struct vnmq_rq {
 	unsigned int refill_at;		/* fill the ring when more descriptors are free */
 	unsigned int min_len;		/* mergeable: so that what is posted always holds a frame */
 	bool adaptive;			/* coal.lock; NAPI: DIM chooses coal */
+	struct bpf_prog __rcu *xdp_prog; /* RTNL; the reference is that of priv->xdp_prog */
 
 	/* NAPI context */
 	struct napi_struct napi ____cacheline_aligned_in_smp;
@@ -207,6 +238,7 @@ struct vnmq_rq {
 	unsigned int nr_spare;
 	struct vnmq_spare spare[VNMQ_SPARES];
 	struct vnmq_big_buf *big_free;
+	struct vnmq_xdp_rq xdp;
 	struct scatterlist sg[MAX_SKB_FRAGS + 1];
 	u16 events;			/* polls that ended, for DIM */
 	struct dim dim;
@@ -231,7 +263,7 @@ struct vnmq_sq {
 	unsigned int need_free;		/* stop the queue below so many free descriptors */
 	unsigned int max_descs;		/* more do not fit, however empty the ring is */
 	bool use_napi;			/* completions by NAPI, else skbs are orphaned when sent */
-	bool off;			/* RTNL, interrupt: the queue is to stay stopped */
+	bool off;			/* RTNL, interrupt: stays stopped, XDP sends nothing */
 
 	/* transmit, tx queue lock */
 	struct scatterlist sg[VNMQ_TX_SG] ____cacheline_aligned_in_smp;
@@ -309,7 +341,10 @@ struct vnmq_priv {
 
 	/* queues; written under RTNL, curr_pairs also under cpus_read_lock */
 	unsigned int curr_pairs ____cacheline_aligned_in_smp;
+	unsigned int xdp_first;		/* first of xdp_pairs, one for each CPU; 0: none */
+	unsigned int xdp_pairs;		/* in use besides, for XDP to send on */
 	unsigned int max_pairs;
+	struct bpf_prog *xdp_prog;	/* RTNL */
 	bool running;			/* RTNL: open, and not detached for suspend */
 	bool created;			/* probe, remove, power: the virtqueues exist */
 
@@ -367,6 +402,18 @@ static inline unsigned int vnmq_txq_to_vq(unsigned int index)
 static inline unsigned int vnmq_vq_to_pair(const struct virtqueue *vq)
 {
 	return vq->index / 2;
+}
+
+/* Pairs that the device uses. Context: RTNL. */
+static inline unsigned int vnmq_pairs_used(const struct vnmq_priv *priv)
+{
+	return priv->curr_pairs + priv->xdp_pairs;
+}
+
+/* Does an XDP program want its headroom in buffers posted from now on? Context: NAPI or RTNL. */
+static inline bool vnmq_rx_has_xdp(const struct vnmq_rq *rq)
+{
+	return rcu_access_pointer(rq->xdp_prog);
 }
 
 static inline bool vnmq_has_ctrl(const struct vnmq_priv *priv)
@@ -429,6 +476,7 @@ void vnmq_features_init(struct vnmq_priv *priv);
 bool vnmq_guest_gso(const struct virtio_device *vdev);
 int vnmq_set_features(struct net_device *dev, netdev_features_t features);
 int vnmq_features_resync(struct vnmq_priv *priv);
+int vnmq_features_set_xdp(struct vnmq_priv *priv, bool on);
 
 /* netdev.c */
 extern const struct net_device_ops vnmq_netdev_ops;
@@ -441,7 +489,7 @@ void vnmq_queues_destroy(struct vnmq_priv *priv);
 void vnmq_queues_start(struct vnmq_priv *priv);
 void vnmq_queues_stop(struct vnmq_priv *priv);
 void vnmq_queues_tell_count(struct vnmq_priv *priv);
-int vnmq_queues_set_count(struct vnmq_priv *priv, unsigned int pairs);
+int vnmq_queues_set_count(struct vnmq_priv *priv, unsigned int pairs, bool xdp);
 int vnmq_queues_resize(struct vnmq_priv *priv, u32 rx, u32 tx);
 
 /* affinity.c */
@@ -492,11 +540,15 @@ void vnmq_rx_free_memory(struct vnmq_rq *rq);
 
 /* rx_small.c, rx_mergeable.c, rx_big.c */
 int vnmq_small_fill_one(struct vnmq_rq *rq, gfp_t gfp);
-struct sk_buff *vnmq_small_receive(struct vnmq_rq *rq, void *buf, unsigned int len,
+struct sk_buff *vnmq_small_receive(struct vnmq_rq *rq, void *buf, void *ctx, unsigned int len,
 				   union vnmq_hdr *hdr);
+bool vnmq_small_to_xdp(struct vnmq_rq *rq, void *buf, void *ctx, unsigned int len,
+		       struct xdp_buff *xdp);
 int vnmq_mergeable_fill_one(struct vnmq_rq *rq, gfp_t gfp);
 struct sk_buff *vnmq_mergeable_receive(struct vnmq_rq *rq, void *buf, void *ctx, unsigned int len,
 				       union vnmq_hdr *hdr);
+bool vnmq_mergeable_to_xdp(struct vnmq_rq *rq, void *buf, void *ctx, unsigned int len,
+			   struct xdp_buff *xdp, bool frags);
 unsigned int vnmq_mergeable_min_len(const struct vnmq_rq *rq);
 unsigned int vnmq_mergeable_len(struct vnmq_rq *rq);
 void vnmq_mergeable_free_spares(struct vnmq_rq *rq);
@@ -504,6 +556,18 @@ int vnmq_big_fill_one(struct vnmq_rq *rq, gfp_t gfp);
 struct sk_buff *vnmq_big_receive(struct vnmq_rq *rq, struct vnmq_big_buf *buf, unsigned int len,
 				 union vnmq_hdr *hdr);
 void vnmq_big_free(struct vnmq_big_buf *buf);
+
+/* xdp.c */
+void vnmq_xdp_init(struct vnmq_priv *priv);
+int vnmq_xdp_init_rq(struct vnmq_rq *rq);
+void vnmq_xdp_exit_rq(struct vnmq_rq *rq);
+bool vnmq_xdp_takes(const struct virtio_net_hdr *hdr);
+struct sk_buff *vnmq_xdp_receive(struct vnmq_rq *rq, struct bpf_prog *prog, void *buf, void *ctx,
+				 unsigned int len, union vnmq_hdr *hdr);
+void vnmq_xdp_poll_end(struct vnmq_rq *rq);
+int vnmq_xdp_xmit(struct net_device *dev, int n, struct xdp_frame **frames, u32 flags);
+int vnmq_change_mtu(struct net_device *dev, int mtu);
+int vnmq_bpf(struct net_device *dev, struct netdev_bpf *bpf);
 
 /* tx.c */
 netdev_tx_t vnmq_xmit(struct sk_buff *skb, struct net_device *dev);
@@ -514,6 +578,7 @@ void vnmq_tx_restart(struct vnmq_sq *sq);
 void vnmq_tx_ring_changed(struct vnmq_sq *sq);
 unsigned int vnmq_tx_ring_min(const struct vnmq_priv *priv);
 void vnmq_tx_recycle(struct virtqueue *vq, void *buf);
+int vnmq_tx_xdp(struct vnmq_sq *sq, struct xdp_frame **frames, int n);
 void vnmq_tx_timeout(struct net_device *dev, unsigned int index);
 
 /* header.c */

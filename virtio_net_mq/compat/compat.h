@@ -12,6 +12,7 @@
 
 #include <linux/netdevice.h>
 #include <linux/version.h>
+#include <linux/skbuff.h>
 #include <linux/virtio.h>
 #include <linux/virtio_config.h>
 #include <linux/slab.h>
@@ -44,6 +45,14 @@
 /* 6.6 (coalescing of single queues) */
 #define VNMQ_F_VQ_NOTF_COAL	52
 #define VNMQ_GSO_UDP_L4		5	/* virtio_net_hdr.gso_type: UDP segments, USO */
+
+/* 6.15: what the fragments of an XDP frame take in memory is kept beside their length. */
+static inline void vnmq_xdp_add_truesize(struct skb_shared_info *shinfo, unsigned int n)
+{
+#ifdef VNMQ_HAVE_XDP_FRAGS_TRUESIZE
+	shinfo->xdp_frags_truesize = (shinfo->nr_frags ? shinfo->xdp_frags_truesize : 0) + n;
+#endif
+}
 
 /* One virtqueue to find: the transport's name for it and who answers its interrupt. */
 struct vnmq_vq_info {

@@ -71,7 +71,7 @@ static int vnmq_set_rxnfc(struct net_device *dev, struct ethtool_rxnfc *info)
 #ifdef VNMQ_HAVE_RX_RING_COUNT
 static u32 vnmq_get_rx_ring_count(struct net_device *dev)
 {
-	return ((struct vnmq_priv *)netdev_priv(dev))->curr_pairs;
+	return vnmq_pairs_used(netdev_priv(dev));
 }
 
 #define VNMQ_RX_RINGS_OPS	.get_rx_ring_count = vnmq_get_rx_ring_count,
@@ -80,7 +80,7 @@ static int vnmq_get_rxnfc(struct net_device *dev, struct ethtool_rxnfc *info, u3
 {
 	switch (info->cmd) {
 	case ETHTOOL_GRXRINGS:
-		info->data = ((struct vnmq_priv *)netdev_priv(dev))->curr_pairs;
+		info->data = vnmq_pairs_used(netdev_priv(dev));
 		return 0;
 #ifndef VNMQ_HAVE_RXFH_FIELDS
 	case ETHTOOL_GRXFH:
