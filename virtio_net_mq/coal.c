@@ -195,6 +195,8 @@ int vnmq_coal_init(struct vnmq_priv *priv)
 /**
  * vnmq_coal_exit - undo vnmq_coal_init()
  * @priv: not registered any more
+ *
+ * Context: process; takes RTNL.
  */
 void vnmq_coal_exit(struct vnmq_priv *priv)
 {

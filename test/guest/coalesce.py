@@ -4,7 +4,7 @@
 # what the device has, after a refusal, a late answer, `ethtool -L` and -G and suspend, too. Adaptive
 # receive changes the numbers under traffic. Without the device's help tx-frames switches NAPI.
 # kernels: 6.1 6.12 7.3 debug uml-smp
-# quick: 6.1
+# quick: 6.1 debug
 # timeout: 90
 from device import *
 

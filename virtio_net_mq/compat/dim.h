@@ -4,6 +4,7 @@
 #define VNMQ_COMPAT_DIM_H
 
 #include <linux/dim.h>
+#include <linux/rtnetlink.h>
 
 /* 6.13: the sample by its address. */
 static inline void vnmq_net_dim(struct dim *dim, const struct dim_sample *sample)
@@ -25,7 +26,10 @@ static inline int vnmq_dim_init(struct net_device *dev, void (*work)(struct work
 
 static inline void vnmq_dim_exit(struct net_device *dev)
 {
+	/* What ethtool reads and writes. */
+	rtnl_lock();
 	net_dim_free_irq_moder(dev);
+	rtnl_unlock();
 }
 
 static inline struct dim_cq_moder vnmq_dim_moder(struct net_device *dev, struct dim *dim)
