@@ -161,9 +161,14 @@ class Ring:
 
     def push(self, head, length):
         """Return a buffer, saying that @length bytes were written."""
-        at = self.used + 4 + 8 * (self.done % self.num)
-        self.memory.write(at, struct.pack("<II", head, length & 0xFFFFFFFF))
-        self.done += 1
+        self.push_all([(head, length)])
+
+    def push_all(self, buffers):
+        """Return those of one frame, which the driver may see together only."""
+        for head, length in buffers:
+            at = self.used + 4 + 8 * (self.done % self.num)
+            self.memory.write(at, struct.pack("<II", head, length & 0xFFFFFFFF))
+            self.done += 1
         self.memory.write16(self.used + 2, self.done & 0xFFFF)
 
 
@@ -384,11 +389,13 @@ class Device:
                 chains.append(wait_for("a receive buffer", ring.pop))
             fields.setdefault("num_buffers", len(chains))
             data = self.header(**fields) + frame
+            written = []
             for chain in chains[:buffers]:
                 n = min(len(data), chain.room)
                 chain.write(data[:n])
                 data = data[n:]
-                ring.push(chain.head, used(chain.room, n) if used else n)
+                written.append((chain.head, used(chain.room, n) if used else n))
+            ring.push_all(written)
             self.interrupt(2 * queue)
             # The others are not lost: what comes next gets them.
             ring.next -= len(chains[buffers:]) if buffers else 0

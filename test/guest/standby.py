@@ -23,7 +23,7 @@ for again in range(2):
     before = nets()
     with Device(BASIC | CONTROL | {STANDBY}) as device:
         assert wait_for("two network devices", lambda: len(nets() - before) == 2)
-        assert device.accepts(STANDBY)
+        wait_for("its features", lambda: device.accepts(STANDBY))
         name, = (net for net in nets() - before if port_name(net) == "sby")
         above, = nets() - before - {name}
         wait_for("its standby", lambda: os.path.exists(f"/sys/class/net/{name}/upper_{above}"))
