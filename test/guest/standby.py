@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # A device that is to stand by for another (failover) has a network device above it, which carries its
-# traffic, and goes with it; one without a MAC address cannot stand by and works alone.
-# kernels: 6.1 6.12 7.3 debug uml-smp
+# traffic, and goes with it; one without a MAC address cannot stand by and works alone. (Not on debug: the
+# kernel's net_failover has a lock there that it never initializes, and lockdep reports it.)
+# kernels: 6.1 6.12 7.3 uml-smp
 # timeout: 60
 from device import *
 
