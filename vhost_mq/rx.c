@@ -26,6 +26,8 @@ struct rx {
 	struct msghdr msg;
 	bool mergeable;
 	bool num_buffers;		/* the header has the field */
+	bool busy;			/* poll before the socket's wake-ups are wanted */
+	bool idle;			/* that is to follow */
 	unsigned int done;		/* to be returned, in scratch->used */
 	unsigned int turns;		/* of the run, for a packet or none */
 	size_t weight;			/* bytes delivered, with headers; descriptors read */
@@ -92,11 +94,17 @@ static int peek(struct rx *rx)
 	return packet_len(queue->rx_batch[queue->rx_head]);
 }
 
-static bool has_packet(struct rx *rx)
+/**
+ * vhmq_rx_pending() - has the backend received something?
+ * @queue: receive queue with a backend, all that was taken from it is delivered
+ *
+ * Context: worker thread, queue->mutex.
+ */
+bool vhmq_rx_pending(struct vhmq_queue *queue)
 {
-	if (unlikely(!rx->queue->rx_ring))
-		return !skb_queue_empty_lockless(&rx->sock->sk->sk_receive_queue);
-	return !ptr_ring_empty(rx->queue->rx_ring);
+	if (unlikely(!queue->rx_ring))
+		return !skb_queue_empty_lockless(&queue->sock->sk->sk_receive_queue);
+	return !ptr_ring_empty(queue->rx_ring);
 }
 
 static void flush(struct rx *rx)
@@ -111,6 +119,10 @@ static bool wait_for_socket(struct rx *rx)
 	struct vhmq_queue *queue = rx->queue;
 
 	flush(rx);
+	if (rx->busy) {
+		rx->idle = true;
+		return false;
+	}
 	vhmq_poll_unpark(&queue->sock_poll);
 	WRITE_ONCE(queue->sock_wanted, true);
 
@@ -119,7 +131,7 @@ static bool wait_for_socket(struct rx *rx)
 	 * sender between adding a packet and waking (skwq_has_sleeper()).
 	 */
 	smp_mb();
-	if (likely(!has_packet(rx)))
+	if (likely(!vhmq_rx_pending(queue)))
 		return false;
 	WRITE_ONCE(queue->sock_wanted, false);
 	return true;
@@ -352,10 +364,12 @@ static void run(struct rx *rx)
  * vhmq_rx_run() - deliver what the backend has received
  * @queue: receive queue
  * @scratch: memory of the worker
+ * @may_poll: want no wake-ups of the socket at the end, when the owner wants busy polling
  *
+ * Return: true when there is no more and the socket does not wake: the caller polls.
  * Context: run, in a worker thread with the owner's mm. Takes queue->mutex.
  */
-void vhmq_rx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch)
+bool vhmq_rx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch, bool may_poll)
 {
 	struct rx rx = {
 		.queue = queue,
@@ -369,12 +383,14 @@ void vhmq_rx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch)
 		rx.mergeable = queue->acked_features & BIT_ULL(VIRTIO_NET_F_MRG_RXBUF);
 		rx.num_buffers = rx.mergeable ||
 				 queue->acked_features & BIT_ULL(VIRTIO_F_VERSION_1);
+		rx.busy = may_poll && queue->busyloop_timeout;
 		WRITE_ONCE(queue->sock_wanted, false);
 		vhmq_ring_disable_kick(&queue->ring);
 		run(&rx);
 		vhmq_queue_tell_log(queue);
 	}
 	mutex_unlock(&queue->mutex);
+	return rx.idle;
 }
 
 /**

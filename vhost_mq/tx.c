@@ -29,6 +29,8 @@ struct tx {
 	struct socket *sock;
 	struct msghdr msg;
 	bool batching;
+	bool busy;			/* poll before the guest is asked to kick */
+	bool idle;			/* that is to follow */
 	unsigned int frames;		/* copied, in scratch->xdp */
 	unsigned int done;		/* to be returned, in scratch->used */
 	unsigned int taken;		/* from the guest, sent or not */
@@ -302,6 +304,10 @@ static bool wait_for_guest(struct tx *tx)
 		if (!vhmq_ring_empty(ring))
 			return true;
 	}
+	if (tx->busy) {
+		tx->idle = true;
+		return false;
+	}
 	if (likely(!vhmq_ring_enable_kick(ring)))
 		return false;
 	vhmq_ring_disable_kick(ring);
@@ -367,13 +373,26 @@ static void run(struct tx *tx)
 }
 
 /**
+ * vhmq_tx_pending() - has the guest made something available?
+ * @queue: transmit queue whose ring is ready
+ *
+ * Context: worker thread, queue->mutex.
+ */
+bool vhmq_tx_pending(struct vhmq_queue *queue)
+{
+	return !vhmq_ring_empty(&queue->ring);
+}
+
+/**
  * vhmq_tx_run() - send what the guest has made available
  * @queue: transmit queue
  * @scratch: memory of the worker
+ * @may_poll: leave kicks off at the end, when the owner wants busy polling
  *
+ * Return: true when there is no more and the guest does not kick: the caller polls.
  * Context: run, in a worker thread with the owner's mm. Takes queue->mutex.
  */
-void vhmq_tx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch)
+bool vhmq_tx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch, bool may_poll)
 {
 	struct tx tx = {
 		.queue = queue,
@@ -387,10 +406,12 @@ void vhmq_tx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch)
 		/* Batches are for tun and tap, when nobody limits what is under way. */
 		tx.batching = queue->rx_ring &&
 			      READ_ONCE(tx.sock->sk->sk_sndbuf) == INT_MAX;
+		tx.busy = may_poll && queue->busyloop_timeout;
 		vhmq_ring_disable_kick(&queue->ring);
 		vhmq_poll_stop(&queue->sock_poll);
 		run(&tx);
 		vhmq_queue_tell_log(queue);
 	}
 	mutex_unlock(&queue->mutex);
+	return tx.idle;
 }

@@ -7,7 +7,7 @@
  *	main.c  knobs.c  sysfs.c  stats.c  module, /dev/vhost-net, what people see
  *	device.c  vring.c  iotlb.c         one open file: ioctls and messages
  *	group.c  memory.c                  the devices of one NIC; the guest's memory
- *	worker.c  thread.c  place.c        threads, and the CPUs that they run on
+ *	worker.c  busy.c  thread.c  place.c  threads, and the CPUs that they run on
  *	work.c  steer.c                    work items; which thread serves a queue
  *	tx.c  rx.c  queue.c  backend.c  ring_split.c  log.c  the packet path
  *
@@ -126,6 +126,8 @@ struct vhmq_worker;
 	X(repolls)		/* ring had more when kicks were enabled */ \
 	X(weight_exceeded)						\
 	X(iotlb_misses)		/* the owner was asked for an address */ \
+	X(busy_polls)		/* polled before it slept */		\
+	X(busy_poll_hits)	/* and there was something */		\
 	X(stalls)		/* backend had no room; tried again */	\
 	X(drop_header)		/* header too short or not understood */ \
 	X(drop_backend)		/* the backend refused the packet */	\
@@ -225,7 +227,12 @@ struct vhmq_queue {
 	unsigned int vhost_hlen;	/* header that we write or skip */
 	unsigned int sock_hlen;		/* header that the socket has */
 	int last_worker;		/* of the last run; -1: none */
+	u32 busyloop_timeout;		/* microseconds; 0: no busy polling */
 	struct vhmq_queue_stats stats;
+
+	/* The worker's whose thread polls for it, see busy.c. */
+	struct list_head busy_node;
+	u64 busy_since;			/* local_clock() */
 
 	/* Slow path. */
 	struct eventfd_ctx *call;
@@ -233,7 +240,6 @@ struct vhmq_queue {
 	struct eventfd_ctx *log;	/* the device's: the dirty log has changed */
 	struct file *kick;
 	struct vhmq_miss miss;
-	u32 busyloop_timeout;		/* as set by the owner; kept, not used */
 	struct vhmq_dir *dir;		/* queue<i>, see sysfs.c */
 };
 
@@ -290,6 +296,7 @@ struct vhmq_worker {
 	struct vhmq_scratch *scratch ____cacheline_aligned;
 	bool entered;			/* the thread has set itself up */
 	bool slept;
+	struct list_head busy;		/* queues that it polls for */
 	struct vhmq_worker_stats stats;
 
 	/* pool->lock: the thread, one of the two; both NULL: none. */
@@ -368,9 +375,15 @@ pid_t vhmq_worker_pid(struct vhmq_worker *worker);
 u64 vhmq_worker_runtime(struct vhmq_worker *worker);
 void vhmq_worker_add_cpus(struct vhmq_worker *worker, struct cpumask *cpus);
 
-/* run: what a worker calls for a queue; takes queue->mutex (tx.c, rx.c) */
-void vhmq_tx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch);
-void vhmq_rx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch);
+/*
+ * run: what a worker calls for a queue; takes queue->mutex (tx.c, rx.c). True: there is
+ * no more, nobody tells when there is, and the worker looks for it itself.
+ */
+bool vhmq_tx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch, bool may_poll);
+bool vhmq_rx_run(struct vhmq_queue *queue, struct vhmq_scratch *scratch, bool may_poll);
+/* worker thread, queue->mutex, ring ready: is there something to run for? */
+bool vhmq_tx_pending(struct vhmq_queue *queue);
+bool vhmq_rx_pending(struct vhmq_queue *queue);
 
 /* ------------------------------------------------------------------------
  * What both directions share: queue.c. All under queue->mutex.

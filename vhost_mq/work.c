@@ -100,6 +100,30 @@ bool vhmq_work_busy(const struct vhmq_work *work)
 	return atomic_read_acquire(&work->state) & VHMQ_WORK_BUSY;
 }
 
+/**
+ * vhmq_work_asked - was another run asked for during this one?
+ * @work: an item that runs
+ *
+ * Return: what was true a moment ago.
+ * Context: the worker that runs the item.
+ */
+bool vhmq_work_asked(const struct vhmq_work *work)
+{
+	return atomic_read(&work->state) & VHMQ_WORK_PENDING;
+}
+
+/**
+ * vhmq_work_awaited - does anyone wait for the end of the run?
+ * @work: an item that runs
+ *
+ * Return: what was true a moment ago.
+ * Context: the worker that runs the item.
+ */
+bool vhmq_work_awaited(const struct vhmq_work *work)
+{
+	return atomic_read(&work->state) & VHMQ_WORK_FLUSHERS;
+}
+
 /*
  * An ask that came before @start was taken is answered when the item is idle,
  * or after two ends: of the run that was on, and of the one after it.

@@ -43,6 +43,8 @@ void vhmq_work_begin(struct vhmq_work *work);
 bool vhmq_work_end(struct vhmq_work *work);
 void vhmq_work_refuse(struct vhmq_work *work);
 bool vhmq_work_busy(const struct vhmq_work *work);
+bool vhmq_work_asked(const struct vhmq_work *work);
+bool vhmq_work_awaited(const struct vhmq_work *work);
 void vhmq_work_flush(struct vhmq_work *work);
 
 /*

@@ -130,11 +130,21 @@ void vhmq_queue_forget(struct vhmq_queue *queue)
  * Running. The worker's thread.
  */
 
-static void run_queue(struct vhmq_worker *worker, struct vhmq_queue *queue)
+/**
+ * vhmq_worker_run_queue - serve a queue
+ * @worker: the worker
+ * @queue: a queue whose item the worker has begun
+ * @may_poll: it can be polled for afterwards
+ *
+ * Return: true when that is to follow, and the run does not end yet.
+ * Context: the worker's thread.
+ */
+bool vhmq_worker_run_queue(struct vhmq_worker *worker, struct vhmq_queue *queue, bool may_poll)
 {
 	int before = queue->last_worker;
 
 	/* Serialized by the item: nobody else runs the queue. */
+	vhmq_count(&worker->stats, works);
 	vhmq_count(&queue->stats, runs);
 	if (before != (int)worker->k) {
 		WRITE_ONCE(queue->last_worker, worker->k);
@@ -143,9 +153,24 @@ static void run_queue(struct vhmq_worker *worker, struct vhmq_queue *queue)
 	}
 
 	if (queue->is_tx)
-		vhmq_tx_run(queue, worker->scratch);
-	else
-		vhmq_rx_run(queue, worker->scratch);
+		return vhmq_tx_run(queue, worker->scratch, may_poll);
+	return vhmq_rx_run(queue, worker->scratch, may_poll);
+}
+
+/**
+ * vhmq_worker_end - the run of a queue has ended
+ * @queue: the queue; it may be gone afterwards
+ *
+ * Context: the thread of the worker that has served it.
+ */
+void vhmq_worker_end(struct vhmq_queue *queue)
+{
+	/* Stays until the queue is idle; that may be the next step. */
+	struct vhmq_pool *pool = queue->pool;
+
+	/* From here on the queue may be gone, unless it was asked for again. */
+	if (vhmq_work_end(&queue->work))
+		queue_push(pool, queue);
 }
 
 static void run_starter(struct vhmq_pool *pool)
@@ -176,11 +201,38 @@ static void worker_run(struct vhmq_worker *worker, struct vhmq_work *work)
 	}
 
 	queue = container_of(work, struct vhmq_queue, work);
-	vhmq_count(&worker->stats, works);
-	run_queue(worker, queue);
-	/* From here on the queue may be gone, unless it was asked for again. */
-	if (vhmq_work_end(work))
-		queue_push(pool, queue);
+	if (unlikely(vhmq_worker_run_queue(worker, queue, true)))
+		vhmq_busy_begin(worker, queue);
+	else
+		vhmq_worker_end(queue);
+}
+
+static void run_works(struct vhmq_worker *worker, struct llist_node *works)
+{
+	struct vhmq_work *work, *next;
+
+	llist_for_each_entry_safe(work, next, works, node) {
+		worker_run(worker, work);
+		cond_resched();
+	}
+}
+
+/**
+ * vhmq_worker_work - do what is in the inbox
+ * @worker: the worker
+ *
+ * Return: false when there was nothing.
+ * Context: the worker's thread.
+ */
+bool vhmq_worker_work(struct vhmq_worker *worker)
+{
+	struct llist_node *works;
+
+	if (llist_empty(&worker->inbox.works))
+		return false;
+	works = vhmq_inbox_take(&worker->inbox);
+	run_works(worker, works);
+	return works;
 }
 
 /**
@@ -196,7 +248,6 @@ static void worker_run(struct vhmq_worker *worker, struct vhmq_work *work)
 bool vhmq_worker_pass(struct vhmq_worker *worker)
 {
 	struct llist_node *works = vhmq_inbox_take(&worker->inbox);
-	struct vhmq_work *work, *next;
 
 	if (!works) {
 		worker->slept = true;
@@ -209,10 +260,9 @@ bool vhmq_worker_pass(struct vhmq_worker *worker)
 		vhmq_count(&worker->stats, wakeups);
 		trace_vhmq_wakeup(worker);
 	}
-	llist_for_each_entry_safe(work, next, works, node) {
-		worker_run(worker, work);
-		cond_resched();
-	}
+	run_works(worker, works);
+	if (unlikely(!list_empty(&worker->busy)))
+		vhmq_busy_poll(worker);
 	return true;
 }
 
@@ -236,6 +286,7 @@ static struct vhmq_worker *worker_alloc(struct vhmq_pool *pool, unsigned int k)
 	worker->pool = pool;
 	worker->k = k;
 	worker->slept = true;
+	INIT_LIST_HEAD(&worker->busy);
 	vhmq_inbox_init(&worker->inbox, k ? &pool->workers[0]->inbox : NULL);
 	init_completion(&worker->ready);
 	if (zalloc_cpumask_var(&worker->cpus, GFP_KERNEL) &&

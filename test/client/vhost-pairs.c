@@ -10,6 +10,7 @@
  *	rx COUNT		send frames to the tap; one pair or other gets them
  *	stop PAIR | start PAIR	take the backend away, give it back
  *	close PAIR		close the file
+ *	poll PAIR USEC		busy polling of both rings, so many microseconds
  *	backend PAIR		try to take the backend away: the error number
  *	holder			fork a process that keeps all files open; its pid. It
  *				takes its orders from descriptor 3
@@ -216,6 +217,16 @@ static void fork_holder(void)
 		_exit(1);
 }
 
+static const char *set_polling(struct pair *pair, unsigned int usec)
+{
+	unsigned int i;
+
+	for (i = 0; i < RINGS; i++)
+		if (set_state(pair->client, VHOST_SET_VRING_BUSYLOOP_TIMEOUT, i, usec))
+			return strerror(errno);
+	return NULL;
+}
+
 static void on_pair(const char *verb, const char *rest)
 {
 	unsigned int i, n, count = 1, used = 0;
@@ -230,6 +241,10 @@ static void on_pair(const char *verb, const char *rest)
 			sscanf(rest, "%u", &count);
 			while (count-- && !error)
 				error = send_one(pair);
+			break;
+		} else if (!strcmp(verb, "poll")) {
+			sscanf(rest, "%u", &count);
+			error = set_polling(pair, count);
 			break;
 		} else if (!strcmp(verb, "busy")) {
 			pair->busy = true;
