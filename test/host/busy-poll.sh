@@ -46,12 +46,12 @@ start 1
 pairs poll 0 $long >/dev/null
 for direction in tx rx; do
 	[ $direction = tx ] && order='tx 0' wake=kicks || order='rx 1' wake=socket_wakeups
-	before=$(counter $wake) hits=$(counter busy_poll_hits) i=0
+	before=$(counter "$wake") hits=$(counter busy_poll_hits) i=0
 	while [ $i -lt 50 ]; do
 		pairs "$order" >/dev/null
 		i=$((i + 1))
 	done
-	wakes=$(($(counter $wake) - before)) hits=$(($(counter busy_poll_hits) - hits))
+	wakes=$(($(counter "$wake") - before)) hits=$(($(counter busy_poll_hits) - hits))
 	echo "$direction: $wakes $wake, $hits hits"
 	[ $wakes -lt 25 ] || fail "$wakes $wake for 50 frames"
 	[ $hits -gt 25 ] || fail "$hits hits for 50 frames"
@@ -87,7 +87,7 @@ no_worker_threads "$pid" || fail "threads are left"
 start 2
 pairs poll 0 $long >/dev/null
 for usec in 0 $long; do
-	pairs poll 1 $usec >/dev/null
+	pairs poll 1 "$usec" >/dev/null
 	i=0
 	while [ $i -lt 20 ]; do
 		pairs tx 0 >/dev/null
