@@ -44,6 +44,13 @@ static bool vnmq_coal_equal(const struct vnmq_coal *a, const struct vnmq_coal *b
 	return a->frames == b->frames && a->usecs == b->usecs;
 }
 
+/* Of all queues of a direction. */
+static struct vnmq_coal *vnmq_coal_all(struct vnmq_priv *priv, bool tx)
+{
+	return tx ? &priv->coal.tx : &priv->coal.rx;
+}
+
+/* Of one. */
 static struct vnmq_coal *vnmq_coal_of(struct vnmq_priv *priv, bool tx, unsigned int pair)
 {
 	return tx ? &priv->sq[pair].coal : &priv->rq[pair].coal;
@@ -81,7 +88,7 @@ static int vnmq_coal_send_vq(struct vnmq_priv *priv, bool tx, unsigned int pair,
  */
 static int vnmq_coal_tell(struct vnmq_priv *priv, bool tx)
 {
-	const struct vnmq_coal *all = tx ? &priv->coal.tx : &priv->coal.rx;
+	const struct vnmq_coal *all = vnmq_coal_all(priv, tx);
 	unsigned int i;
 	int ret = 0;
 
@@ -107,7 +114,7 @@ static int vnmq_coal_change_all(struct vnmq_priv *priv, bool tx, const struct vn
 		vnmq_coal_tell(priv, tx);
 	if (ret)
 		return ret;
-	*(tx ? &priv->coal.tx : &priv->coal.rx) = *coal;
+	*vnmq_coal_all(priv, tx) = *coal;
 	for (i = 0; i < priv->max_pairs; i++)
 		*vnmq_coal_of(priv, tx, i) = *coal;
 	return 0;
@@ -205,7 +212,7 @@ void vnmq_coal_exit(struct vnmq_priv *priv)
 
 static void vnmq_coal_resync_one(struct vnmq_priv *priv, bool tx)
 {
-	struct vnmq_coal *all = tx ? &priv->coal.tx : &priv->coal.rx;
+	struct vnmq_coal *all = vnmq_coal_all(priv, tx);
 	struct vnmq_coal none = { .frames = tx && priv->sq[0].use_napi };
 	bool needed = !vnmq_coal_equal(all, &none);
 	unsigned int i;
@@ -252,7 +259,7 @@ void vnmq_coal_pair_reset(struct vnmq_priv *priv, unsigned int pair)
 		return;
 	mutex_lock(&priv->coal.lock);
 	for (tx = 0; tx <= 1; tx++) {
-		struct vnmq_coal *all = tx ? &priv->coal.tx : &priv->coal.rx;
+		struct vnmq_coal *all = vnmq_coal_all(priv, tx);
 		struct vnmq_coal *coal = vnmq_coal_of(priv, tx, pair);
 
 		if (!vnmq_coal_equal(coal, all) && vnmq_coal_send_vq(priv, tx, pair, coal))

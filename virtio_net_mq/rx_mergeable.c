@@ -242,6 +242,25 @@ static void vnmq_mrg_skip(struct vnmq_rq *rq, unsigned int count)
 		vnmq_mrg_reuse(rq, buf, ctx);
 }
 
+/* The next of a frame's @left buffers; NULL, with none left, when the device did not return it. */
+static void *vnmq_mrg_next(struct vnmq_rq *rq, unsigned int *len, void **ctx, unsigned int *left)
+{
+	void *buf = virtqueue_get_buf_ctx(rq->vq, len, ctx);
+
+	*left = likely(buf) ? *left - 1 : 0;
+	return buf;
+}
+
+/* A frame is dropped: @buf, if there is one, and the @left after it stay here. */
+static void vnmq_mrg_drop(struct vnmq_rq *rq, void *buf, void *ctx, unsigned int left,
+			  enum vnmq_rx_counter reason)
+{
+	if (buf)
+		vnmq_mrg_reuse(rq, buf, ctx);
+	vnmq_mrg_skip(rq, left);
+	vnmq_rx_count_drop(rq, reason);
+}
+
 /*
  * Look at a frame's first buffer: @left is how many more belong to it. Return: false to drop all
  * of them, for @reason.
@@ -286,42 +305,33 @@ struct sk_buff *vnmq_mergeable_receive(struct vnmq_rq *rq, void *buf, void *ctx,
 	unsigned int left;
 
 	if (unlikely(!vnmq_mrg_first(rq, buf, ctx, len, hdr, &left, &reason)))
-		goto drop_buf;
+		goto drop;
 
+	reason = VNMQ_RX_SKB_ERRORS;
 	head = vnmq_mrg_head(rq, buf, ctx, len, &hdr->hdr, !left);
-	if (unlikely(!head)) {
-		reason = VNMQ_RX_SKB_ERRORS;
-		goto drop_buf;
-	}
+	if (unlikely(!head))
+		goto drop;
 
-	for (tail = head; left; left--) {
-		buf = virtqueue_get_buf_ctx(rq->vq, &len, &ctx);
-		if (unlikely(!buf)) {
-			left = 0;
-			reason = VNMQ_RX_BUFFER_ERRORS;
-			goto drop_skb;
-		}
+	tail = head;
+	while (left) {
+		buf = vnmq_mrg_next(rq, &len, &ctx, &left);
+		reason = VNMQ_RX_BUFFER_ERRORS;
+		if (unlikely(!buf))
+			goto drop;
 		reason = VNMQ_RX_LENGTH_ERRORS;
 		if (unlikely(!len || len > vnmq_mrg_room(ctx) ||
-			     head->len + len > VNMQ_MAX_FRAME)) {
-			left--;
-			goto drop_buf;
-		}
-		if (unlikely(!vnmq_mrg_append(head, &tail, buf, len, vnmq_mrg_truesize(ctx)))) {
-			left--;
-			reason = VNMQ_RX_SKB_ERRORS;
-			goto drop_buf;
-		}
+			     head->len + len > VNMQ_MAX_FRAME))
+			goto drop;
+		reason = VNMQ_RX_SKB_ERRORS;
+		if (unlikely(!vnmq_mrg_append(head, &tail, buf, len, vnmq_mrg_truesize(ctx))))
+			goto drop;
 	}
 	ewma_vnmq_len_add(&rq->avg_len, head->len);
 	return head;
 
-drop_buf:
-	vnmq_mrg_reuse(rq, buf, ctx);
-drop_skb:
-	vnmq_mrg_skip(rq, left);
+drop:
+	vnmq_mrg_drop(rq, buf, ctx, left, reason);
 	kfree_skb(head);
-	vnmq_rx_count_drop(rq, reason);
 	return NULL;
 }
 
@@ -416,38 +426,27 @@ bool vnmq_mergeable_to_xdp(struct vnmq_rq *rq, void *buf, void *ctx, unsigned in
 	if (unlikely(!vnmq_mrg_xdp_head(rq, xdp, buf, ctx, len, in_place)))
 		goto drop_first;
 
-	for (; left; left--) {
-		buf = virtqueue_get_buf_ctx(rq->vq, &len, &ctx);
-		if (unlikely(!buf)) {
-			left = 0;
-			reason = VNMQ_RX_BUFFER_ERRORS;
+	while (left) {
+		buf = vnmq_mrg_next(rq, &len, &ctx, &left);
+		reason = VNMQ_RX_BUFFER_ERRORS;
+		if (unlikely(!buf))
 			goto drop;
-		}
 		total += len;
 		reason = VNMQ_RX_LENGTH_ERRORS;
 		if (unlikely(!len || len > vnmq_mrg_room(ctx) || total > VNMQ_MAX_FRAME))
-			goto drop_buf;
+			goto drop;
 		reason = VNMQ_RX_XDP_DROPS;
 		if (unlikely(!(frags ? vnmq_mrg_xdp_frag(xdp, buf, ctx, len) :
 				       vnmq_mrg_xdp_copy(rq, xdp, buf, ctx, len))))
-			goto drop_buf;
+			goto drop;
 	}
 	ewma_vnmq_len_add(&rq->avg_len, total);
 	return true;
 
-drop_buf:
-	left--;
-	vnmq_mrg_reuse(rq, buf, ctx);
 drop:
-	vnmq_mrg_skip(rq, left);
 	xdp_return_buff(xdp);
-	vnmq_rx_count_drop(rq, reason);
-	return false;
-
 drop_first:
-	vnmq_mrg_reuse(rq, buf, ctx);
-	vnmq_mrg_skip(rq, left);
-	vnmq_rx_count_drop(rq, reason);
+	vnmq_mrg_drop(rq, buf, ctx, left, reason);
 	return false;
 }
 

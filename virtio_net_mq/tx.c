@@ -214,6 +214,30 @@ void vnmq_tx_restart(struct vnmq_sq *sq)
 	__netif_tx_unlock_bh(sq->txq);
 }
 
+/* Return: how many entries of @sg the fragments took. */
+static unsigned int vnmq_tx_map_frags(struct scatterlist *sg, const struct skb_shared_info *shinfo)
+{
+	unsigned int i;
+
+	for (i = 0; i < shinfo->nr_frags; i++) {
+		const skb_frag_t *frag = &shinfo->frags[i];
+
+		sg_set_page(&sg[i], skb_frag_page(frag), skb_frag_size(frag), skb_frag_off(frag));
+	}
+	return i;
+}
+
+/* Add the first @n of sq->sg. Return: as virtqueue_add_outbuf(). Context: tx queue lock. */
+static int vnmq_tx_add_sg(struct vnmq_sq *sq, unsigned int n, void *buf)
+{
+	int ret;
+
+	sg_mark_end(&sq->sg[n - 1]);
+	ret = virtqueue_add_outbuf(sq->vq, sq->sg, n, buf, GFP_ATOMIC);
+	sg_unmark_end(&sq->sg[n - 1]);
+	return ret;
+}
+
 /*
  * Add @skb with its header, which goes in front of the data or into the cb.
  * Return: 0 when the device owns it; else it is as it was. Context: tx queue lock.
@@ -221,7 +245,7 @@ void vnmq_tx_restart(struct vnmq_sq *sq)
 static int vnmq_tx_add(struct vnmq_sq *sq, struct sk_buff *skb)
 {
 	const struct vnmq_priv *priv = sq->priv;
-	unsigned int hdr_len = priv->hdr_len, n = 0, i;
+	unsigned int hdr_len = priv->hdr_len, n = 0;
 	struct scatterlist *sg = sq->sg;
 	struct virtio_net_hdr *hdr;
 	union vnmq_hdr saved;
@@ -240,20 +264,13 @@ static int vnmq_tx_add(struct vnmq_sq *sq, struct sk_buff *skb)
 		if (likely(skb_headlen(skb)))
 			sg_set_buf(&sg[n++], skb->data, skb_headlen(skb));
 	}
-	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
-		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
-
-		sg_set_page(&sg[n++], skb_frag_page(frag), skb_frag_size(frag), skb_frag_off(frag));
-	}
+	n += vnmq_tx_map_frags(&sg[n], skb_shinfo(skb));
 
 	ret = vnmq_hdr_from_skb(priv, skb, hdr);
 	if (unlikely(n > sq->max_descs))
 		ret = ret ?: -ENOSPC;
-	if (likely(!ret)) {
-		sg_mark_end(&sg[n - 1]);
-		ret = virtqueue_add_outbuf(sq->vq, sg, n, skb, GFP_ATOMIC);
-		sg_unmark_end(&sg[n - 1]);
-	}
+	if (likely(!ret))
+		ret = vnmq_tx_add_sg(sq, n, skb);
 	/* The stack keeps its own things in the cb of an skb that it gets back. */
 	if (unlikely(ret) && !push)
 		memcpy(hdr, &saved, hdr_len);
@@ -309,10 +326,15 @@ static void vnmq_tx_kick(struct vnmq_sq *sq)
 		vnmq_tx_count(sq, VNMQ_TX_KICKS, 1);
 }
 
-static void vnmq_tx_drop(struct vnmq_sq *sq, struct sk_buff *skb, enum vnmq_tx_counter reason)
+static void vnmq_tx_count_drop(struct vnmq_sq *sq, enum vnmq_tx_counter reason)
 {
 	vnmq_tx_count(sq, VNMQ_TX_DROPS, 1);
 	vnmq_tx_count(sq, reason, 1);
+}
+
+static void vnmq_tx_drop(struct vnmq_sq *sq, struct sk_buff *skb, enum vnmq_tx_counter reason)
+{
+	vnmq_tx_count_drop(sq, reason);
 	dev_kfree_skb_any(skb);
 }
 
@@ -393,10 +415,9 @@ kick:
 static int vnmq_tx_add_xdp(struct vnmq_sq *sq, struct xdp_frame *frame)
 {
 	const struct vnmq_priv *priv = sq->priv;
-	unsigned int hdr_len = priv->hdr_len, n = 0, i;
+	unsigned int hdr_len = priv->hdr_len, n = 0;
 	struct scatterlist *sg = sq->sg;
 	void *hdr = frame->data - hdr_len;
-	int ret;
 
 	if (unlikely(frame->headroom < hdr_len))
 		return -EOVERFLOW;
@@ -407,22 +428,11 @@ static int vnmq_tx_add_xdp(struct vnmq_sq *sq, struct xdp_frame *frame)
 		sg_set_buf(&sg[n++], hdr, hdr_len);
 		sg_set_buf(&sg[n++], frame->data, frame->len);
 	}
-	if (unlikely(xdp_frame_has_frags(frame))) {
-		struct skb_shared_info *shinfo = xdp_get_shared_info_from_frame(frame);
-
-		for (i = 0; i < shinfo->nr_frags; i++) {
-			skb_frag_t *frag = &shinfo->frags[i];
-
-			sg_set_page(&sg[n++], skb_frag_page(frag), skb_frag_size(frag),
-				    skb_frag_off(frag));
-		}
-	}
+	if (unlikely(xdp_frame_has_frags(frame)))
+		n += vnmq_tx_map_frags(&sg[n], xdp_get_shared_info_from_frame(frame));
 	if (unlikely(n > sq->max_descs))
 		return -EMSGSIZE;
-	sg_mark_end(&sg[n - 1]);
-	ret = virtqueue_add_outbuf(sq->vq, sg, n, vnmq_tx_from_xdp(frame), GFP_ATOMIC);
-	sg_unmark_end(&sg[n - 1]);
-	return ret;
+	return vnmq_tx_add_sg(sq, n, vnmq_tx_from_xdp(frame));
 }
 
 /**
@@ -478,8 +488,7 @@ void vnmq_tx_recycle(struct virtqueue *vq, void *buf)
 		vnmq_tx_drop(sq, buf, VNMQ_TX_RESET_DROPS);
 		return;
 	}
-	vnmq_tx_count(sq, VNMQ_TX_DROPS, 1);
-	vnmq_tx_count(sq, VNMQ_TX_RESET_DROPS, 1);
+	vnmq_tx_count_drop(sq, VNMQ_TX_RESET_DROPS);
 	xdp_return_frame(frame);
 }
 

@@ -215,8 +215,7 @@ struct vnmq_xdp_rq {
 	unsigned int drops;
 	unsigned int sent;
 	unsigned int redirects;
-	unsigned int gone;		/* did not become an skb, and their bytes */
-	unsigned int gone_bytes;
+	unsigned int gone_bytes;	/* of those that did not become an skb */
 	unsigned int nr_tx;		/* of tx */
 	struct xdp_frame *tx[VNMQ_XDP_BULK];
 };

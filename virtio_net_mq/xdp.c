@@ -214,7 +214,6 @@ struct sk_buff *vnmq_xdp_receive(struct vnmq_rq *rq, struct bpf_prog *prog, void
 	if (verdict == XDP_PASS)
 		return vnmq_xdp_pass(rq, &xdp);
 
-	rq->xdp.gone++;
 	rq->xdp.gone_bytes += bytes;
 	if (!vnmq_xdp_forward(rq, prog, &xdp, verdict)) {
 		rq->xdp.drops++;
@@ -241,7 +240,8 @@ void vnmq_xdp_poll_end(struct vnmq_rq *rq)
 		return;
 
 	u64_stats_update_begin(&rq->syncp);
-	u64_stats_add(&rq->count[VNMQ_RX_PACKETS], xdp->gone);
+	/* The others became skbs, and are counted as such. */
+	u64_stats_add(&rq->count[VNMQ_RX_PACKETS], xdp->drops + xdp->sent + xdp->redirects);
 	u64_stats_add(&rq->count[VNMQ_RX_BYTES], xdp->gone_bytes);
 	u64_stats_add(&rq->count[VNMQ_RX_DROPS], xdp->drops);
 	u64_stats_add(&rq->count[VNMQ_RX_XDP_DROPS], xdp->drops);
@@ -249,7 +249,6 @@ void vnmq_xdp_poll_end(struct vnmq_rq *rq)
 	u64_stats_add(&rq->count[VNMQ_RX_XDP_TX], xdp->sent);
 	u64_stats_add(&rq->count[VNMQ_RX_XDP_REDIRECTS], xdp->redirects);
 	u64_stats_update_end(&rq->syncp);
-	xdp->gone = 0;
 	xdp->gone_bytes = 0;
 	xdp->drops = 0;
 	xdp->packets = 0;
