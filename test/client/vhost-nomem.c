@@ -50,18 +50,6 @@ static bool failed(void)
 	return false;
 }
 
-static int start_ring(struct ring *ring)
-{
-	struct client *client = ring->client;
-
-	return set_state(client, VHOST_SET_VRING_NUM, ring->index, ring->num) ||
-	       set_state(client, VHOST_SET_VRING_BASE, ring->index, ring->next_avail) ||
-	       set_addr(ring) ||
-	       set_file(client, VHOST_SET_VRING_KICK, ring->index, ring->kick) ||
-	       set_file(client, VHOST_SET_VRING_CALL, ring->index, ring->call) ||
-	       set_file(client, VHOST_SET_VRING_ERR, ring->index, ring->err);
-}
-
 /* From the owner to both backends. */
 static int start(struct client *client, bool kthread, int tap)
 {
@@ -71,8 +59,8 @@ static int start(struct client *client, bool kthread, int tap)
 	return client->fd < 0 ||
 	       (kthread && vhost(client, VHOST_SET_FORK_FROM_OWNER, &task)) ||
 	       vhost(client, VHOST_SET_OWNER, NULL) || set_features(client, FEATURES) ||
-	       set_mem(client) || start_ring(&client->rings[RX]) ||
-	       start_ring(&client->rings[TX]) || set_backend(client, TX, tap) ||
+	       set_mem(client) || set_ring(&client->rings[RX]) ||
+	       set_ring(&client->rings[TX]) || set_backend(client, TX, tap) ||
 	       set_backend(client, RX, tap);
 }
 
@@ -94,7 +82,7 @@ static void go_on(struct port *port)
 	if (set_backend(client, RX, -1) || set_backend(client, TX, -1))
 		err(1, "a stop, after a start that failed");
 	if (set_features(client, FEATURES) || set_mem(client) ||
-	    start_ring(&client->rings[RX]) || start_ring(&client->rings[TX]) ||
+	    set_ring(&client->rings[RX]) || set_ring(&client->rings[TX]) ||
 	    set_backend(client, TX, port->tap) || set_backend(client, RX, port->tap))
 		err(1, "a start, again");
 	port_check(port, "after a start that failed");

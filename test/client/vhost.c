@@ -169,6 +169,18 @@ static int new_event(void)
 	return fd;
 }
 
+int set_ring(struct ring *ring)
+{
+	struct client *client = ring->client;
+
+	return set_state(client, VHOST_SET_VRING_NUM, ring->index, ring->num) ||
+	       set_state(client, VHOST_SET_VRING_BASE, ring->index, ring->next_avail) ||
+	       set_addr(ring) ||
+	       set_file(client, VHOST_SET_VRING_KICK, ring->index, ring->kick) ||
+	       set_file(client, VHOST_SET_VRING_CALL, ring->index, ring->call) ||
+	       set_file(client, VHOST_SET_VRING_ERR, ring->index, ring->err);
+}
+
 static void setup_ring(struct ring *ring, unsigned int num)
 {
 	struct client *client = ring->client;
@@ -187,12 +199,7 @@ static void setup_ring(struct ring *ring, unsigned int num)
 	ring->call = new_event();
 	ring->err = new_event();
 
-	if (set_state(client, VHOST_SET_VRING_NUM, ring->index, num) ||
-	    set_state(client, VHOST_SET_VRING_BASE, ring->index, 0) ||
-	    set_addr(ring) ||
-	    set_file(client, VHOST_SET_VRING_KICK, ring->index, ring->kick) ||
-	    set_file(client, VHOST_SET_VRING_CALL, ring->index, ring->call) ||
-	    set_file(client, VHOST_SET_VRING_ERR, ring->index, ring->err))
+	if (set_ring(ring))
 		die("ring %u", ring->index);
 }
 

@@ -73,6 +73,7 @@ int set_features(struct client *client, uint64_t features);
 int set_state(struct client *client, unsigned long cmd, unsigned int ring, unsigned int num);
 int set_file(struct client *client, unsigned long cmd, unsigned int ring, int fd);
 int set_addr(struct ring *ring);
+int set_ring(struct ring *ring);	/* all but the backend */
 int get_base(struct client *client, unsigned int ring);
 int set_backend(struct client *client, unsigned int ring, int fd);
 

@@ -5,6 +5,7 @@
 # kernels: 6.12 7.3 uml-smp
 # timeout: 60
 from device import *
+from netlink import attribute, attributes
 
 NLM_DUMP = 0x301
 QUEUE_GET, QSTATS_GET = 10, 12
@@ -13,18 +14,10 @@ S_IFINDEX, S_TYPE, S_ID, S_SCOPE, RX_PACKETS, RX_BYTES, TX_PACKETS, TX_BYTES = 1
 RX, TX = 0, 1
 
 
-def attribute(kind, value):
-    return struct.pack("<HH", 4 + len(value), kind) + value + b"\0" * (-len(value) % 4)
-
-
-def attributes(data):
-    found = {}
-    while len(data) >= 4:
-        length, kind = struct.unpack_from("<HH", data)
-        value = data[4:length]
-        found[kind & 0x3FFF] = int.from_bytes(value, "little") if len(value) in (1, 2, 4, 8) else value
-        data = data[(length + 3) & ~3:]
-    return found
+def values(data):
+    """Attributes by number; those with the length of a number are one."""
+    return {kind: int.from_bytes(value, "little") if len(value) in (1, 2, 4, 8) else value
+            for kind, value in attributes(data).items()}
 
 
 def ask(family, command, *attrs):
@@ -40,7 +33,7 @@ def ask(family, command, *attrs):
                 raise OSError(-struct.unpack_from("<i", data, 16)[0], "netlink")
             if kind == 3:
                 return answers
-            answers.append(attributes(data[20:length]))
+            answers.append(values(data[20:length]))
             data = data[(length + 3) & ~3:]
 
 

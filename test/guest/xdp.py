@@ -7,6 +7,7 @@ import os
 import socket
 import struct
 import sys
+from netlink import attribute, attributes
 
 ABORTED, DROP, PASS, TX, REDIRECT = range(5)
 EXIT = struct.pack("<BBhi", 0x95, 0, 0, 0)
@@ -71,13 +72,9 @@ def load_program(insns, frags=False):
     return fd
 
 
-def _attr(kind, data):
-    return struct.pack("<HH", 4 + len(data), kind) + data + b"\0" * (-len(data) % 4)
-
-
 def _set(name, fd):
     """Returns errno (0: it worked) and the kernel's message."""
-    nest = _attr(43 | 1 << 15, _attr(1, struct.pack("<i", fd)) + _attr(3, struct.pack("<I", 1 << 2)))
+    nest = attribute(43 | 1 << 15, attribute(1, struct.pack("<i", fd)) + attribute(3, struct.pack("<I", 1 << 2)))
     body = struct.pack("<BBHiII", 0, 0, 0, socket.if_nametoindex(name), 0, 0) + nest
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as sock:
         for option in (10, 11):     # short acknowledgements, with a message
@@ -86,13 +83,8 @@ def _set(name, fd):
         answer = sock.recv(65536)
     length, kind, flags, _, _, error = struct.unpack("<IHHIIi", answer[:20])
     assert kind == 2, kind
-    text, at = "", 36
-    while flags & 0x200 and at < length:
-        size, kind = struct.unpack("<HH", answer[at:at + 4])
-        if kind == 1:
-            text = answer[at + 4:at + size].rstrip(b"\0").decode()
-        at += size + 3 & ~3
-    return -error, text
+    text = attributes(answer[36:length]).get(1, b"") if flags & 0x200 else b""
+    return -error, text.rstrip(b"\0").decode()
 
 
 def try_attach(name, insns, frags=False):
