@@ -11,7 +11,7 @@ set -u
 # shellcheck source=test/qemu/lib.sh
 . "${0%/*}/lib.sh"
 
-boot_guest driver reach bytes channels one shows_one all shows_all
+boot_guest driver reach bytes hotplug channels one shows_one all shows_all
 wait_for "look 7002"
 if [ "$VHOST" = mq ]; then
 	group=$(group_of "$qemu_pid")
