@@ -7,6 +7,7 @@
 #include <linux/kernel.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/stringify.h>
 #include <linux/sysfs.h>
 
 #include "vhost_mq.h"
@@ -165,6 +166,14 @@ int vhmq_knob_print(enum vhmq_knob knob, const struct vhmq_knobs *knobs,
  * Module parameters: defaults. A bad one fails the load with -EINVAL.
  */
 
+/* What a value has to be, for who gave another. */
+static const char * const wants[] = {
+	[VHMQ_KNOB_WINDOW] = "0 to " __stringify(VHMQ_WINDOW_MAX),
+	[VHMQ_KNOB_THREADS] = "0 (automatic) to " __stringify(VHMQ_MAX_WORKERS),
+	[VHMQ_KNOB_CPULIST] = "a list, as in 0-3,8, of CPUs that this machine can have",
+	[VHMQ_KNOB_POLICY] = "recent, pair or single",
+};
+
 static int param_set(const char *text, const struct kernel_param *param)
 {
 	enum vhmq_knob knob = (unsigned long)param->arg;
@@ -177,9 +186,7 @@ static int param_set(const char *text, const struct kernel_param *param)
 	}
 	if (!ret)
 		return 0;
-	pr_err("parameter %s: '%s' is %s\n", param->name,
-	       text ?: "",
-	       ret == -ERANGE ? "outside its limits" : "not understood");
+	pr_err("%s=%s: must be %s\n", param->name, text ?: "", wants[knob]);
 	return ret == -ERANGE ? -EINVAL : ret;
 }
 

@@ -23,23 +23,28 @@ MODULE_PARM_DESC(cpulist, "CPUs of the worker threads (default empty: as the own
 module_param_cb(policy, &vhmq_knob_param, (void *)VHMQ_KNOB_POLICY, 0444);
 MODULE_PARM_DESC(policy, "Which thread serves a queue: recent (default), pair or single");
 
-unsigned short vhmq_max_mem_regions = 64;
-module_param_named(max_mem_regions, vhmq_max_mem_regions, ushort, 0444);
-MODULE_PARM_DESC(max_mem_regions, "Most regions in a memory table (default 64)");
-
-/* With none nothing could be learnt. */
-static int set_iotlb_entries(const char *text, const struct kernel_param *param)
+/* With none nothing would work. */
+static int set_limit(const char *text, const struct kernel_param *param)
 {
-	return param_set_uint_minmax(text, param, 1, U16_MAX);
+	int ret = param_set_uint_minmax(text, param, 1, U16_MAX);
+
+	if (!ret)
+		return 0;
+	pr_err("%s=%s: must be 1 to %u\n", param->name, text, U16_MAX);
+	return -EINVAL;
 }
 
-static const struct kernel_param_ops iotlb_entries_ops = {
-	.set = set_iotlb_entries,
+static const struct kernel_param_ops limit_ops = {
+	.set = set_limit,
 	.get = param_get_uint,
 };
 
+unsigned int vhmq_max_mem_regions = 64;
+module_param_cb(max_mem_regions, &limit_ops, &vhmq_max_mem_regions, 0444);
+MODULE_PARM_DESC(max_mem_regions, "Most regions in a memory table (default 64)");
+
 unsigned int vhmq_max_iotlb_entries = 2048;
-module_param_cb(max_iotlb_entries, &iotlb_entries_ops, &vhmq_max_iotlb_entries, 0444);
+module_param_cb(max_iotlb_entries, &limit_ops, &vhmq_max_iotlb_entries, 0444);
 MODULE_PARM_DESC(max_iotlb_entries, "Most translations in a device IOTLB (default 2048)");
 
 bool vhmq_fork_from_owner_default = VHMQ_CAN_FORK_FROM_OWNER;

@@ -44,7 +44,7 @@ struct vhost_memory;
 /* A table without regions: where the owner has set none, no address is good. */
 extern const struct vhmq_mem vhmq_mem_none;
 
-extern unsigned short vhmq_max_mem_regions;	/* module parameters */
+extern unsigned int vhmq_max_mem_regions;	/* module parameters */
 extern unsigned int vhmq_max_iotlb_entries;
 
 struct vhmq_mem *vhmq_mem_create(const struct vhost_memory __user *table);

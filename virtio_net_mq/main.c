@@ -8,8 +8,19 @@
 
 #include "virtio_net_mq.h"
 
+/* What is no number at all is as wrong as one that is outside the limits. */
+static int vnmq_param_set(const char *text, const struct kernel_param *param)
+{
+	return param_set_int(text, param) ? -EINVAL : 0;
+}
+
+static const struct kernel_param_ops vnmq_param_ops = {
+	.set	= vnmq_param_set,
+	.get	= param_get_int,
+};
+
 int vnmq_napi_weight = NAPI_POLL_WEIGHT;
-module_param_named(napi_weight, vnmq_napi_weight, int, 0444);
+module_param_cb(napi_weight, &vnmq_param_ops, &vnmq_napi_weight, 0444);
 MODULE_PARM_DESC(napi_weight, "frames that one poll takes, 1 to 64");
 
 bool vnmq_csum = true;
@@ -25,7 +36,7 @@ module_param_named(napi_tx, vnmq_napi_tx, bool, 0644);
 MODULE_PARM_DESC(napi_tx, "what is sent stays with its socket until it is gone; for devices bound from now on");
 
 int vnmq_queue_pairs;
-module_param_named(queue_pairs, vnmq_queue_pairs, int, 0444);
+module_param_cb(queue_pairs, &vnmq_param_ops, &vnmq_queue_pairs, 0444);
 MODULE_PARM_DESC(queue_pairs, "queue pairs at first, as far as the device has them; 0: one for each CPU");
 
 static unsigned int vnmq_read_max_pairs(struct virtio_device *vdev)

@@ -8,7 +8,7 @@ u8 arena[ARENA] __attribute__((aligned(4096)));
 u8 dirty[DIRTY] __attribute__((aligned(4096)));
 struct vhmq_dev dev;
 
-unsigned short vhmq_max_mem_regions = 16;
+unsigned int vhmq_max_mem_regions = 16;
 unsigned int vhmq_max_iotlb_entries = 16;
 
 bool (*unit_user_fault)(const void *addr, size_t size, bool write);

@@ -8,10 +8,17 @@ trap 'modprobe -r virtio_net_mq 2>/dev/null || :' EXIT
 
 refused() {
 	dmesg -C
-	if modprobe virtio_net_mq "$1" 2>/dev/null; then
+	if error=$(modprobe virtio_net_mq "$1" 2>&1); then
 		echo "$1 was taken"
 		exit 1
 	fi
+	case $error in
+	*"Invalid argument"*) ;;
+	*)
+		echo "$1: $error"
+		exit 1
+		;;
+	esac
 	lines=$(dmesg | grep -v 'module verification failed\|out-of-tree' | grep -c "virtio_net_mq: ") || :
 	if [ "$lines" != 1 ] || ! dmesg | grep -q "virtio_net_mq: .*${1%%=*}"; then
 		echo "$1 was refused with:"
@@ -20,8 +27,8 @@ refused() {
 	fi
 }
 
-for bad in queue_pairs=-1 queue_pairs=32769 queue_pairs=two queue_pairs= napi_weight=0 napi_weight=65 \
-	napi_weight=-1 csum=maybe gso=2 napi_tx=perhaps; do
+for bad in queue_pairs=-1 queue_pairs=32769 queue_pairs=two queue_pairs= queue_pairs=99999999999 napi_weight=0 napi_weight=65 \
+	napi_weight=-1 napi_weight=2147483648 csum=maybe gso=2 napi_tx=perhaps; do
 	refused "$bad"
 done
 

@@ -31,7 +31,7 @@ static struct vhmq_chain chain;
 static unsigned int failures;
 static char failure[200];
 
-unsigned short vhmq_max_mem_regions = 64;
+unsigned int vhmq_max_mem_regions = 64;
 unsigned int vhmq_max_iotlb_entries = 2048;
 
 void vhmq_ring_fail(struct vhmq_ring *r, const char *format, ...)
