@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# An owner that is stopped goes on; one that dumps core or becomes another program does not hang.
+# An owner that is stopped or frozen goes on, and keeps no host from being suspended; one that dumps core or
+# becomes another program does not hang.
 # kernels: 6.1 6.12 debug uml-smp
 # quick: 6.1 6.12
 # timeout: 60
@@ -31,6 +32,48 @@ if [ -e /sys/module/vhost_net_mq/parameters/fork_from_owner_default ]; then
 	grep -q '^Tgid:[[:space:]]*'"$owner\$" "/proc/$(cat "$group/worker0/pid")/status"
 fi
 pairs_end
+
+# Frozen with its threads, in its cgroup, and all of the host, under traffic. A kernel thread in a cgroup keeps the
+# kernel from calling it frozen.
+cgroup=$(mktemp -d)
+mount -t cgroup2 none "$cgroup"
+mkdir "$cgroup/vm"
+unfreeze() {
+	echo 0 >"$cgroup/vm/cgroup.freeze"
+	pairs_kill
+	soon rmdir "$cgroup/vm"
+	umount "$cgroup"
+	rmdir "$cgroup"
+}
+trap 'unfreeze; host_end' EXIT
+pairs_start 2
+echo "$owner" >"$cgroup/vm/cgroup.procs"
+packets() {
+	[ "$(cat "$group/stats/packets")" -gt "$1" ]
+}
+for _ in 1 2 3; do
+	pairs busy 0 1 >/dev/null
+	soon packets "$(cat "$group/stats/packets")"
+	echo 1 >"$cgroup/vm/cgroup.freeze"
+	[ ! -e /sys/module/vhost_net_mq/parameters/fork_from_owner_default ] ||
+		soon grep -qx 'frozen 1' "$cgroup/vm/cgroup.events"
+	echo 0 >"$cgroup/vm/cgroup.freeze"
+	soon packets "$(cat "$group/stats/packets")"
+	pairs idle >/dev/null
+	pairs tx 1 10 >/dev/null
+done
+if grep -qw freezer /sys/power/pm_test 2>/dev/null; then
+	echo freezer >/sys/power/pm_test
+	echo 0 >/sys/module/suspend/parameters/pm_test_delay
+	pairs busy 0 1 >/dev/null
+	echo freeze >/sys/power/state || fail "the host cannot be suspended"
+	soon packets "$(cat "$group/stats/packets")"
+	pairs idle >/dev/null
+	echo none >/sys/power/pm_test
+fi
+pairs_end
+unfreeze
+trap host_end EXIT
 
 # A core dump under traffic.
 pattern=$(cat /proc/sys/kernel/core_pattern)
