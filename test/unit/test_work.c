@@ -73,6 +73,76 @@ static void a_refused_item_is_idle(void **state)
 	assert_true(vhmq_work_ask(&work));
 }
 
+/* What a run that polls looks at: see busy.c. */
+static void a_run_sees_that_it_was_asked_again(void **state)
+{
+	struct vhmq_work work;
+
+	vhmq_work_init(&work);
+	vhmq_work_ask(&work);
+	vhmq_work_begin(&work);
+	/* The ask that it answers is not another one. */
+	assert_false(vhmq_work_asked(&work));
+	vhmq_work_ask(&work);
+	assert_true(vhmq_work_asked(&work));
+	assert_false(vhmq_work_awaited(&work));
+	assert_true(vhmq_work_end(&work));
+	vhmq_work_begin(&work);
+	assert_false(vhmq_work_asked(&work));
+	assert_false(vhmq_work_end(&work));
+}
+
+struct polling {
+	struct vhmq_work work;
+	bool begun, ask_itself;
+	int found_over;
+};
+
+/* One run, that ends when somebody waits for it, and not before. */
+static void *poll_main(void *data)
+{
+	struct polling *polling = data;
+	bool again;
+
+	do {
+		vhmq_work_begin(&polling->work);
+		WRITE_ONCE(polling->begun, true);
+		while (!vhmq_work_awaited(&polling->work))
+			sched_yield();
+		polling->found_over++;
+		if (polling->ask_itself && polling->found_over == 1)
+			vhmq_work_ask(&polling->work);
+		again = vhmq_work_end(&polling->work);
+	} while (again);
+	return NULL;
+}
+
+static void flush_ends_polling(bool ask_itself, int runs)
+{
+	struct polling polling = { .ask_itself = ask_itself };
+	pthread_t thread;
+
+	vhmq_work_init(&polling.work);
+	vhmq_work_ask(&polling.work);
+	assert_int_equal(pthread_create(&thread, NULL, poll_main, &polling), 0);
+	while (!READ_ONCE(polling.begun))
+		sched_yield();
+	assert_false(vhmq_work_awaited(&polling.work));
+	vhmq_work_flush(&polling.work);
+	pthread_join(thread, NULL);
+	assert_int_equal(polling.found_over, runs);
+	/* Who has waited is not waiting any more. */
+	assert_false(vhmq_work_awaited(&polling.work));
+	assert_false(vhmq_work_busy(&polling.work));
+}
+
+static void a_run_sees_that_its_end_is_awaited(void **state)
+{
+	flush_ends_polling(false, 1);
+	/* Asked again in the run: he waits for the second end, and that run sees it, too. */
+	flush_ends_polling(true, 2);
+}
+
 static void ends_wrap(void **state)
 {
 	struct vhmq_work work;
@@ -463,6 +533,8 @@ int main(void)
 		cmocka_unit_test(the_first_ask_pushes),
 		cmocka_unit_test(an_ask_in_a_run_leads_to_another),
 		cmocka_unit_test(a_refused_item_is_idle),
+		cmocka_unit_test(a_run_sees_that_it_was_asked_again),
+		cmocka_unit_test(a_run_sees_that_its_end_is_awaited),
 		cmocka_unit_test(ends_wrap),
 		cmocka_unit_test(an_inbox_keeps_the_order),
 		cmocka_unit_test(a_shut_inbox_passes_on),
