@@ -213,7 +213,8 @@ static void run_works(struct vhmq_worker *worker, struct llist_node *works)
 
 	llist_for_each_entry_safe(work, next, works, node) {
 		worker_run(worker, work);
-		cond_resched();
+		/* There may be more for ever, and who ends a trace waits for all to sleep. */
+		cond_resched_tasks_rcu_qs();
 	}
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A guest that breaks no rule of its ring and asks for more than there is: the worker
- * lets go of the queue, and hands the backend nothing that it cannot take.
+ * vhost-greedy: a guest that breaks no rule of its ring and asks for more than there is:
+ * the worker lets go of the queue, and hands the backend nothing that it cannot take.
+ *
+ * vhost-greedy forever: one that has always more to send, until standard input ends. It
+ * prints its pid when it has begun.
  */
 #include <err.h>
 #include <pthread.h>
@@ -131,10 +134,50 @@ static void long_packets(void)
 	port_close(&port);
 }
 
-int main(void)
+/* ------------------------------------------------------------------------
+ * The same frame for ever
+ */
+
+static void *offer_all(void *arg)
+{
+	struct ring *tx = &port.client->rings[TX];
+
+	(void)arg;
+	for (;;) {
+		write_index(tx, __atomic_load_n(&tx->used->idx, __ATOMIC_ACQUIRE) + tx->num);
+		kick(tx);
+	}
+	return NULL;
+}
+
+static void forever(void)
+{
+	struct ring *tx;
+	pthread_t thread;
+	char byte;
+
+	port_open(&port, "tap0", 32768, VERSION_1, 0);
+	tx = &port.client->rings[TX];
+	make_frame(port.buf + port.client->hlen, LEN, 0);
+	/* All entries of the ring say 0. */
+	tx->desc[0] = (struct vring_desc){
+		guest_address(port.client, port.buf), port.client->hlen + LEN, 0, 0
+	};
+	if (pthread_create(&thread, NULL, offer_all, NULL))
+		errx(1, "thread");
+	printf("%d\n", getpid());
+	if (read(STDIN_FILENO, &byte, 1) < 0)
+		err(1, "standard input");
+}
+
+int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	enter_netns();
+	if (argc > 1 && !strcmp(argv[1], "forever")) {
+		forever();
+		return 0;
+	}
 	moving_index();
 	long_packets();
 	return 0;
