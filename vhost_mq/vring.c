@@ -95,17 +95,13 @@ static int attach(struct vhmq_queue *queue, const struct vhmq_backend *backend)
 		if (ret)
 			goto err_ring;
 	}
-	if (queue->kick) {
-		ret = vhmq_poll_start(&queue->kick_poll, queue->kick);
-		if (ret)
-			goto err_poll;
-	}
+	/* One that has overflowed has been kicked, too. */
+	if (queue->kick)
+		vhmq_poll_await(&queue->kick_poll, queue->kick);
 	queue->sock = backend->sock;
 	vhmq_queue_start(queue);
 	goto out;
 
-err_poll:
-	vhmq_poll_stop(&queue->sock_poll);
 err_ring:
 	queue->rx_ring = NULL;
 out:
@@ -439,6 +435,7 @@ static long set_kick(struct vhmq_queue *queue, const struct vhost_vring_file __u
 {
 	struct vhost_vring_file file;
 	struct file *kick = NULL;
+	bool other;
 
 	if (copy_from_user(&file, arg, sizeof(file)))
 		return -EFAULT;
@@ -447,14 +444,18 @@ static long set_kick(struct vhmq_queue *queue, const struct vhost_vring_file __u
 		if (IS_ERR(kick))
 			return PTR_ERR(kick);
 	}
-	if (kick != queue->kick)
+	other = kick != queue->kick;
+	if (other)
 		vhmq_poll_stop(&queue->kick_poll);
 	if (queue->kick)
 		fput(queue->kick);
 	queue->kick = kick;
-	if (kick && queue->sock)
+	if (!kick || !other)
+		return 0;
+	if (queue->sock)
 		return vhmq_poll_start(&queue->kick_poll, kick);
-	return 0;
+	/* It has overflowed: the same answer as later. */
+	return vfs_poll(kick, NULL) & EPOLLERR ? -EINVAL : 0;
 }
 
 static long set_eventfd(struct eventfd_ctx **place, const struct vhost_vring_file __user *arg)
