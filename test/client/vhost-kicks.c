@@ -60,6 +60,38 @@ static void transmit(struct port *port, const char *name)
 	printf("%s: %lu packets, %lu kicks\n", name, done, tx->kicks);
 }
 
+/*
+ * One packet at a time, each a moment after the last came back, as the worker is about to ask for
+ * kicks. Nothing sleeps here, so that many meet that moment.
+ */
+static void chase(struct port *port, const char *name)
+{
+	struct ring *tx = &port->client->rings[TX];
+	struct buf out = { port->buf, port->client->hlen + LEN, false };
+	unsigned long i, checks;
+	unsigned int seed = 4;
+
+	for (i = 0; i < 2 * rounds; i++) {
+		unsigned long long until = 0;
+		volatile unsigned int spin = rand_r(&seed) % 4000;
+
+		if (ring_add(tx, &out, 1) < 0)
+			errx(1, "%s: no room", name);
+		ring_kick(tx);
+		for (checks = 1; ring_take(tx, NULL) < 0; checks++) {
+			if (checks % 1000)
+				continue;
+			if (!until)
+				until = now() + LIMIT * 1000000ULL;
+			else if (now() > until)
+				errx(1, "%s: nothing returned, %lu", name, i);
+		}
+		while (spin)
+			spin--;
+	}
+	printf("%s: %lu packets, %lu kicks\n", name, i, tx->kicks);
+}
+
 static void *send_all(void *arg)
 {
 	struct port *port = arg;
@@ -115,6 +147,8 @@ static void both(const char *name, uint64_t features)
 	link_set_txqueuelen("tap0", rounds + 1);
 	snprintf(what, sizeof(what), "%s, transmit", name);
 	transmit(&port, what);
+	snprintf(what, sizeof(what), "%s, chased", name);
+	chase(&port, what);
 	snprintf(what, sizeof(what), "%s, receive", name);
 	receive(&port, what);
 	port_close(&port);
