@@ -10,55 +10,69 @@
  *
  * Without NAPI (napi_tx=0) an skb leaves its socket when it is sent, transmit cleans up, and
  * the interrupt is off unless the queue is stopped.
+ *
+ * Byte queue limits count skbs sent with NAPI, for their completions come by themselves; neither
+ * XDP frames nor skbs without NAPI, which may wait for the next that is sent. What a ring holds
+ * says whether it was counted, so that either kind may be left from before a change of mode. An
+ * empty new ring counts from the beginning (vnmq_tx_ring_changed()).
  */
 #include "virtio_net_mq.h"
 
-/*
- * What a ring holds: an skb, or an XDP frame with this bit set in its address.
- */
-#define VNMQ_TX_IS_XDP	1UL
+/* What a ring holds: an skb, or with one of these bits in its address ... */
+#define VNMQ_TX_XDP		1UL	/* ... an XDP frame */
+#define VNMQ_TX_UNLIMITED	2UL	/* ... an skb that byte queue limits do not count */
+#define VNMQ_TX_BITS		(VNMQ_TX_XDP | VNMQ_TX_UNLIMITED)
 
 static_assert(sizeof(union vnmq_hdr) <= sizeof_field(struct sk_buff, cb));
 
-static void *vnmq_tx_from_xdp(struct xdp_frame *frame)
+static void *vnmq_tx_tag(void *buf, unsigned long bits)
 {
-	return (void *)((unsigned long)frame | VNMQ_TX_IS_XDP);
+	return (void *)((unsigned long)buf | bits);
 }
 
-/* Return: NULL for an skb. */
-static struct xdp_frame *vnmq_tx_to_xdp(void *buf)
+static unsigned long vnmq_tx_bits(const void *buf)
 {
-	if (likely(!((unsigned long)buf & VNMQ_TX_IS_XDP)))
-		return NULL;
-	return (struct xdp_frame *)((unsigned long)buf & ~VNMQ_TX_IS_XDP);
+	return (unsigned long)buf & VNMQ_TX_BITS;
+}
+
+static void *vnmq_tx_untag(void *buf)
+{
+	return (void *)((unsigned long)buf & ~VNMQ_TX_BITS);
 }
 
 /* Free what the device returned. Return: how many. Context: tx queue lock. */
 static unsigned int vnmq_tx_reclaim(struct vnmq_sq *sq, int budget)
 {
-	unsigned int packets = 0, len;
-	struct xdp_frame *frame;
+	unsigned int packets = 0, limited = 0, limited_bytes = 0, len;
 	u64 bytes = 0;
 	void *buf;
 
 	while ((buf = virtqueue_get_buf(sq->vq, &len))) {
+		unsigned long bits = vnmq_tx_bits(buf);
+		struct sk_buff *skb = buf;
+
 		packets++;
-		frame = vnmq_tx_to_xdp(buf);
-		if (unlikely(frame)) {
+		if (likely(!bits)) {
+			limited++;
+			limited_bytes += skb->len;
+		} else if (bits & VNMQ_TX_XDP) {
+			struct xdp_frame *frame = vnmq_tx_untag(buf);
+
 			bytes += xdp_get_frame_len(frame);
 			xdp_return_frame(frame);
+			continue;
 		} else {
-			struct sk_buff *skb = buf;
-
+			skb = vnmq_tx_untag(buf);
 			bytes += skb->len;
-			napi_consume_skb(skb, budget);
 		}
+		napi_consume_skb(skb, budget);
 	}
 	if (packets) {
 		u64_stats_update_begin(&sq->syncp);
 		u64_stats_add(&sq->count[VNMQ_TX_PACKETS], packets);
-		u64_stats_add(&sq->count[VNMQ_TX_BYTES], bytes);
+		u64_stats_add(&sq->count[VNMQ_TX_BYTES], bytes + limited_bytes);
 		u64_stats_update_end(&sq->syncp);
+		netdev_tx_completed_queue(sq->txq, limited, limited_bytes);
 	}
 	return packets;
 }
@@ -98,12 +112,26 @@ static void vnmq_tx_wake(struct vnmq_sq *sq)
 	netif_tx_wake_queue(sq->txq);
 }
 
+/*
+ * What a broken ring holds does not come back until a reset takes it out; no limit waits for it.
+ * Context: tx queue lock.
+ */
+static void vnmq_tx_forget_broken(struct vnmq_sq *sq)
+{
+	if (!virtqueue_is_broken(sq->vq))
+		return;
+	netdev_tx_reset_queue(sq->txq);
+	netif_schedule_queue(sq->txq);
+}
+
 /**
  * vnmq_tx_ring_changed - decide when the queue is full
  * @sq: the queue; its ring may have got another size
  *
  * The longest skb takes VNMQ_TX_SG descriptors, or one when the device takes indirect ones. A
  * small ring waits for less: what does not fit then goes back to the stack for a while.
+ *
+ * A reset takes all buffers out of the ring, or none when it fails.
  *
  * Context: tx queue lock, or nobody sends.
  */
@@ -117,6 +145,8 @@ void vnmq_tx_ring_changed(struct vnmq_sq *sq)
 		sq->max_descs = min_t(unsigned int, size, VNMQ_TX_SG);
 		sq->need_free = sq->max_descs;
 	}
+	if (sq->vq->num_free == size)
+		netdev_tx_reset_queue(sq->txq);
 }
 
 /**
@@ -270,7 +300,7 @@ static int vnmq_tx_add(struct vnmq_sq *sq, struct sk_buff *skb)
 	if (unlikely(n > sq->max_descs))
 		ret = ret ?: -ENOSPC;
 	if (likely(!ret))
-		ret = vnmq_tx_add_sg(sq, n, skb);
+		ret = vnmq_tx_add_sg(sq, n, vnmq_tx_tag(skb, sq->use_napi ? 0 : VNMQ_TX_UNLIMITED));
 	/* The stack keeps its own things in the cb of an skb that it gets back. */
 	if (unlikely(ret) && !push)
 		memcpy(hdr, &saved, hdr_len);
@@ -338,10 +368,16 @@ static void vnmq_tx_drop(struct vnmq_sq *sq, struct sk_buff *skb, enum vnmq_tx_c
 	dev_kfree_skb_any(skb);
 }
 
-/* The ring has @skb. Context: tx queue lock, under which nobody takes it out again. */
-static void vnmq_tx_added(struct vnmq_sq *sq, struct sk_buff *skb)
+/*
+ * The ring has @skb, and @more follow at once. Context: tx queue lock, under which nobody else
+ * takes it out again.
+ */
+static void vnmq_tx_added(struct vnmq_sq *sq, struct sk_buff *skb, bool more)
 {
-	if (unlikely(!sq->use_napi)) {
+	/* Either comes before a clean-up that may find it done already. */
+	if (likely(sq->use_napi)) {
+		__netdev_tx_sent_queue(sq->txq, skb->len, more);
+	} else {
 		skb_orphan(skb);
 		skb_dst_drop(skb);
 		nf_reset_ct(skb);
@@ -354,7 +390,7 @@ static void vnmq_tx_added(struct vnmq_sq *sq, struct sk_buff *skb)
  * An skb that the ring did not take. Return: what the stack gets to hear. Context: tx queue
  * lock.
  */
-static netdev_tx_t vnmq_tx_failed(struct vnmq_sq *sq, struct sk_buff *skb, int error)
+static netdev_tx_t vnmq_tx_failed(struct vnmq_sq *sq, struct sk_buff *skb, int error, bool more)
 {
 	if (error == -ENOSPC && !virtqueue_is_broken(sq->vq)) {
 		if (vnmq_tx_defer(sq)) {
@@ -367,7 +403,7 @@ static netdev_tx_t vnmq_tx_failed(struct vnmq_sq *sq, struct sk_buff *skb, int e
 		}
 		error = vnmq_tx_add(sq, skb);
 		if (!error) {
-			vnmq_tx_added(sq, skb);
+			vnmq_tx_added(sq, skb, more);
 			return NETDEV_TX_OK;
 		}
 	}
@@ -402,9 +438,9 @@ netdev_tx_t vnmq_xmit(struct sk_buff *skb, struct net_device *dev)
 	skb_tx_timestamp(skb);
 	err = vnmq_tx_add(sq, skb);
 	if (likely(!err))
-		vnmq_tx_added(sq, skb);
+		vnmq_tx_added(sq, skb, more);
 	else
-		ret = vnmq_tx_failed(sq, skb, err);
+		ret = vnmq_tx_failed(sq, skb, err, more);
 kick:
 	if (!more || netif_xmit_stopped(sq->txq))
 		vnmq_tx_kick(sq);
@@ -432,7 +468,7 @@ static int vnmq_tx_add_xdp(struct vnmq_sq *sq, struct xdp_frame *frame)
 		n += vnmq_tx_map_frags(&sg[n], xdp_get_shared_info_from_frame(frame));
 	if (unlikely(n > sq->max_descs))
 		return -EMSGSIZE;
-	return vnmq_tx_add_sg(sq, n, vnmq_tx_from_xdp(frame));
+	return vnmq_tx_add_sg(sq, n, vnmq_tx_tag(frame, VNMQ_TX_XDP));
 }
 
 /**
@@ -482,14 +518,13 @@ void vnmq_tx_recycle(struct virtqueue *vq, void *buf)
 {
 	struct vnmq_priv *priv = vq->vdev->priv;
 	struct vnmq_sq *sq = &priv->sq[vnmq_vq_to_pair(vq)];
-	struct xdp_frame *frame = vnmq_tx_to_xdp(buf);
 
-	if (!frame) {
-		vnmq_tx_drop(sq, buf, VNMQ_TX_RESET_DROPS);
-		return;
+	if (vnmq_tx_bits(buf) & VNMQ_TX_XDP) {
+		vnmq_tx_count_drop(sq, VNMQ_TX_RESET_DROPS);
+		xdp_return_frame(vnmq_tx_untag(buf));
+	} else {
+		vnmq_tx_drop(sq, vnmq_tx_untag(buf), VNMQ_TX_RESET_DROPS);
 	}
-	vnmq_tx_count_drop(sq, VNMQ_TX_RESET_DROPS);
-	xdp_return_frame(frame);
 }
 
 /**
@@ -512,7 +547,7 @@ void vnmq_tx_timeout(struct net_device *dev, unsigned int index)
 		   sq->vq->name, sq->vq->num_free, virtqueue_get_vring_size(sq->vq),
 		   (unsigned long long)u64_stats_read(&sq->count[VNMQ_TX_PACKETS]),
 		   atomic_long_read(&sq->timeouts));
-	if (sq->use_napi) {
+	if (sq->use_napi && !virtqueue_is_broken(sq->vq)) {
 		vnmq_napi_schedule(&sq->napi, sq->vq);
 		return;
 	}
@@ -520,6 +555,7 @@ void vnmq_tx_timeout(struct net_device *dev, unsigned int index)
 	__netif_tx_lock(sq->txq, smp_processor_id());
 	if (!READ_ONCE(sq->off)) {
 		vnmq_tx_reclaim(sq, 0);
+		vnmq_tx_forget_broken(sq);
 		vnmq_tx_wake(sq);
 	}
 	__netif_tx_unlock(sq->txq);

@@ -440,6 +440,17 @@ def counters(name):
             if value.strip().isdigit()}
 
 
+def limit_bytes(name, queue, limit):
+    """The byte queue limit of a transmit queue, from its next completion on; False with a kernel without."""
+    try:
+        for file in ("limit_min", "limit_max"):
+            with open(f"/sys/class/net/{name}/queues/tx-{queue}/byte_queue_limits/{file}", "w", encoding="ascii") as f:
+                f.write(str(limit))
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def frame(payload=b"x" * 50, proto=0x88B5):
     return OUR_MAC + PEER_MAC + struct.pack(">H", proto) + payload
 
