@@ -66,6 +66,10 @@ static int vnmq_set_ringparam(struct net_device *dev, struct ethtool_ringparam *
 		NL_SET_ERR_MSG(extack, "the size of a split ring is a power of two");
 		return -EINVAL;
 	}
+	if (!vnmq_rx_ring_holds(priv, ring->rx_pending, priv->xdp_prog)) {
+		NL_SET_ERR_MSG(extack, "too few receive descriptors for the longest frame");
+		return -EINVAL;
+	}
 	return vnmq_queues_resize(priv, ring->rx_pending, ring->tx_pending);
 }
 

@@ -86,12 +86,13 @@ static void vnmq_rx_mode_work(struct work_struct *work)
 		again = true;
 	}
 
+	/* What the device refuses keeps nothing else from it; one that does not answer waits. */
 	if (!known || promisc != priv->sent_promisc)
 		ret = vnmq_rx_send_bool(priv, VIRTIO_NET_CTRL_RX_PROMISC, promisc);
-	if (!ret && (!known || allmulti != priv->sent_allmulti))
-		ret = vnmq_rx_send_bool(priv, VIRTIO_NET_CTRL_RX_ALLMULTI, allmulti);
-	if (!ret && table) {
-		ret = vnmq_ctrl_exec(priv, table);
+	if ((!ret || ret == -EINVAL) && (!known || allmulti != priv->sent_allmulti))
+		ret = vnmq_rx_send_bool(priv, VIRTIO_NET_CTRL_RX_ALLMULTI, allmulti) ?: ret;
+	if ((!ret || ret == -EINVAL) && table) {
+		ret = vnmq_ctrl_exec(priv, table) ?: ret;
 		table = NULL;
 	}
 	kfree(table);
@@ -208,6 +209,8 @@ int vnmq_mac_send(struct vnmq_priv *priv, const u8 *addr)
  * @dev: the device
  * @addr: struct sockaddr
  *
+ * The standby of a pair has the address by which its primary is found.
+ *
  * Return: 0, or an error, and then the old address is in use.
  * Context: RTNL.
  */
@@ -219,6 +222,8 @@ int vnmq_set_mac_address(struct net_device *dev, void *addr)
 	unsigned int i;
 	int ret;
 
+	if (virtio_has_feature(vdev, VIRTIO_NET_F_STANDBY))
+		return -EOPNOTSUPP;
 	ret = eth_prepare_mac_addr_change(dev, addr);
 	if (ret)
 		return ret;

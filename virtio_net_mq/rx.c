@@ -66,6 +66,9 @@ bool vnmq_rx_fill(struct vnmq_rq *rq, gfp_t gfp)
 	}
 	if (virtqueue_kick_prepare(vq) && virtqueue_notify(vq))
 		vnmq_rx_count(rq, VNMQ_RX_KICKS, 1);
+	/* No memory for an indirect table that is longer than the ring: nothing is posted. */
+	if (ret == -ENOSPC && vq->num_free == virtqueue_get_vring_size(vq))
+		ret = -ENOMEM;
 	if (likely(ret != -ENOMEM))
 		return true;
 	vnmq_rx_count(rq, VNMQ_RX_REFILL_ERRORS, 1);
@@ -202,11 +205,32 @@ int vnmq_rx_poll(struct napi_struct *napi, int budget)
 	return done;
 }
 
+/* Many buffers at once cost less than one after the other; a small ring needs all that it has. */
+static unsigned int vnmq_rx_refill_at(unsigned int size)
+{
+	return size < NAPI_POLL_WEIGHT ? 0 : NAPI_POLL_WEIGHT / 2;
+}
+
+/**
+ * vnmq_rx_ring_holds - can a ring of mergeable buffers hold the longest frame
+ * @priv: layout chosen
+ * @size: descriptors of the ring
+ * @xdp: in buffers for an XDP program, which stay when it goes and frames are long again
+ *
+ * Return: true if it can, or with another layout, where each buffer does.
+ */
+bool vnmq_rx_ring_holds(const struct vnmq_priv *priv, unsigned int size, bool xdp)
+{
+	unsigned int posted = size - vnmq_rx_refill_at(size);
+
+	return priv->rx_mode != VNMQ_RX_MERGEABLE ||
+	       priv->hdr_len + vnmq_mergeable_min_len(priv, posted) <=
+	       (xdp ? VNMQ_XDP_ROOM : VNMQ_MAX_BUFFER);
+}
+
 /**
  * vnmq_rx_ring_changed - the ring is new or has got another size
  * @rq: the queue
- *
- * Many buffers at once cost less than one after the other; a small ring needs all that it has.
  *
  * Context: process, NAPI off.
  */
@@ -214,8 +238,8 @@ void vnmq_rx_ring_changed(struct vnmq_rq *rq)
 {
 	unsigned int size = virtqueue_get_vring_size(rq->vq);
 
-	rq->refill_at = size < NAPI_POLL_WEIGHT ? 0 : NAPI_POLL_WEIGHT / 2;
-	rq->min_len = vnmq_mergeable_min_len(rq);
+	rq->refill_at = vnmq_rx_refill_at(size);
+	rq->min_len = vnmq_mergeable_min_len(rq->priv, size - rq->refill_at);
 }
 
 /**

@@ -42,23 +42,21 @@ static unsigned int vnmq_mrg_truesize(void *ctx)
 
 /**
  * vnmq_mergeable_min_len - the shortest buffers a queue may use
- * @rq: the queue; refill_at is set
+ * @priv: layout chosen
+ * @posted: of them are in the ring just before a refill, at least
  *
  * A device that has a frame longer than all posted buffers waits for more of them, and we for an
- * interrupt to post them: what is posted just before a refill must hold the longest frame.
+ * interrupt to post them: what is posted then must hold the longest frame.
  *
  * Return: bytes without the header.
  */
-unsigned int vnmq_mergeable_min_len(const struct vnmq_rq *rq)
+unsigned int vnmq_mergeable_min_len(const struct vnmq_priv *priv, unsigned int posted)
 {
-	const struct vnmq_priv *priv = rq->priv;
 	unsigned int frame = VNMQ_MAX_FRAME;
 
 	if (!vnmq_guest_gso(priv->vdev))
 		frame = ETH_HLEN + VLAN_HLEN + priv->dev->max_mtu;
-	return max_t(unsigned int, VNMQ_GOOD_FRAME,
-		     DIV_ROUND_UP(priv->hdr_len + frame,
-				  virtqueue_get_vring_size(rq->vq) - rq->refill_at));
+	return max_t(unsigned int, VNMQ_GOOD_FRAME, DIV_ROUND_UP(priv->hdr_len + frame, posted));
 }
 
 static unsigned int vnmq_mrg_next_room(struct vnmq_rq *rq, bool xdp)

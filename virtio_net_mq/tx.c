@@ -307,11 +307,16 @@ static int vnmq_tx_add(struct vnmq_sq *sq, struct sk_buff *skb)
 	return ret;
 }
 
-/* The ring is full, or will be with the next skb. Context: tx queue lock. */
+/*
+ * The ring is full, or will be with the next skb. XDP may have come to a queue that is stopped
+ * already. Context: tx queue lock.
+ */
 static void vnmq_tx_stop(struct vnmq_sq *sq)
 {
-	netif_tx_stop_queue(sq->txq);
-	vnmq_tx_count(sq, VNMQ_TX_STOP, 1);
+	if (!netif_tx_queue_stopped(sq->txq)) {
+		netif_tx_stop_queue(sq->txq);
+		vnmq_tx_count(sq, VNMQ_TX_STOP, 1);
+	}
 	for (;;) {
 		virtqueue_disable_cb(sq->vq);
 		vnmq_tx_reclaim(sq, 0);

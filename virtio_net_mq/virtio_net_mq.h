@@ -534,6 +534,7 @@ bool vnmq_rx_fill(struct vnmq_rq *rq, gfp_t gfp);
 void vnmq_rx_refill_timer(struct timer_list *timer);
 void vnmq_rx_ring_changed(struct vnmq_rq *rq);
 unsigned int vnmq_rx_ring_min(const struct vnmq_priv *priv);
+bool vnmq_rx_ring_holds(const struct vnmq_priv *priv, unsigned int size, bool xdp);
 void vnmq_rx_recycle(struct virtqueue *vq, void *buf);
 void vnmq_rx_free_memory(struct vnmq_rq *rq);
 
@@ -548,7 +549,7 @@ struct sk_buff *vnmq_mergeable_receive(struct vnmq_rq *rq, void *buf, void *ctx,
 				       union vnmq_hdr *hdr);
 bool vnmq_mergeable_to_xdp(struct vnmq_rq *rq, void *buf, void *ctx, unsigned int len,
 			   struct xdp_buff *xdp, bool frags);
-unsigned int vnmq_mergeable_min_len(const struct vnmq_rq *rq);
+unsigned int vnmq_mergeable_min_len(const struct vnmq_priv *priv, unsigned int posted);
 unsigned int vnmq_mergeable_len(struct vnmq_rq *rq);
 void vnmq_mergeable_free_spares(struct vnmq_rq *rq);
 int vnmq_big_fill_one(struct vnmq_rq *rq, gfp_t gfp);

@@ -325,8 +325,8 @@ static int vnmq_xdp_check(struct vnmq_priv *priv, struct bpf_prog *prog,
 		return -EINVAL;
 	}
 	/* So that the ring holds any frame, when the program is gone and offloads are on again. */
-	for (i = 0; i < priv->max_pairs && priv->rx_mode == VNMQ_RX_MERGEABLE; i++) {
-		if (priv->hdr_len + priv->rq[i].min_len > VNMQ_XDP_ROOM) {
+	for (i = 0; i < priv->max_pairs; i++) {
+		if (!vnmq_rx_ring_holds(priv, virtqueue_get_vring_size(priv->rq[i].vq), true)) {
 			NL_SET_ERR_MSG_MOD(extack, "the receive rings are too small for XDP");
 			return -EINVAL;
 		}
@@ -355,6 +355,20 @@ static void vnmq_xdp_publish(struct vnmq_priv *priv, struct bpf_prog *prog)
 		rcu_assign_pointer(priv->rq[i].xdp_prog, prog);
 }
 
+/*
+ * Without a program the device is as it was before. One that is going away need not hear of
+ * that, and the stack no longer follows the number of receive queues: it would keep some, and wait
+ * for them for ever.
+ */
+static void vnmq_xdp_settle(struct vnmq_priv *priv, struct netlink_ext_ack *extack)
+{
+	if (priv->dev->reg_state != NETREG_REGISTERED)
+		return;
+	vnmq_xdp_set_pairs(priv, false, extack);
+	if (vnmq_features_set_xdp(priv, false))
+		netdev_warn(priv->dev, "receive offloads stay off: the device refused\n");
+}
+
 /* Context: RTNL. @prog is ours when this succeeds. */
 static int vnmq_xdp_set(struct vnmq_priv *priv, struct bpf_prog *prog,
 			struct netlink_ext_ack *extack)
@@ -379,9 +393,7 @@ static int vnmq_xdp_set(struct vnmq_priv *priv, struct bpf_prog *prog,
 	} else if (old) {
 		vnmq_xdp_publish(priv, NULL);
 		priv->xdp_prog = NULL;
-		vnmq_xdp_set_pairs(priv, false, extack);
-		if (vnmq_features_set_xdp(priv, false))
-			netdev_warn(priv->dev, "receive offloads stay off: the device refused\n");
+		vnmq_xdp_settle(priv, extack);
 	}
 	/* A poll may run the old one yet: it is freed after such have ended. */
 	if (old)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # A device that is to stand by for another (failover) has a network device above it, which carries its
-# traffic, and goes with it; one without a MAC address cannot stand by and works alone. (Not on debug: the
+# traffic, and goes with it; its address stays. One without a MAC address cannot stand by and works alone. (Not on debug: the
 # kernel's net_failover has a lock there that it never initializes, and lockdep reports it.)
 # kernels: 6.1 6.12 7.3 uml-smp
 # timeout: 60
@@ -30,6 +30,9 @@ for again in range(2):
         wait_for("its standby", lambda: os.path.exists(f"/sys/class/net/{name}/upper_{above}"))
         device.net = lambda: name
         assert read(f"/sys/class/net/{above}/address") == read(f"/sys/class/net/{name}/address")
+        done = subprocess.run(["ip", "link", "set", name, "address", "52:54:00:09:00:07"], capture_output=True,
+                              text=True, check=False)
+        assert done.returncode and "not supported" in done.stderr, done.stderr
         run("sysctl", "-qw", f"net.ipv6.conf.{above}.disable_ipv6=1", check=False)
         run("ip", "link", "set", above, "up")
         device.up()

@@ -141,4 +141,8 @@ for most, own in ((2 + CPUS, CPUS), (1 + CPUS, 0)):
         assert combined(name) == 2
         device.command = lambda *_: OK
         # It goes with its program.
+    # With the queues that the program has, too.
+    with Device(BASIC | CONTROL | {MRG_RXBUF, MQ}, pairs=most) as device:
+        name = device.up()
+        xdp.attach(name, PASS)
 unload()
