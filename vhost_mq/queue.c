@@ -172,15 +172,24 @@ static void call_guest(struct vhmq_queue *queue)
 /**
  * vhmq_queue_complete() - return buffers to the guest
  * @queue: queue
- * @elems: heads and the bytes written, in the byte order of the ring
- * @count: how many
+ * @scratch: heads and the bytes written; with VIRTIO_F_IN_ORDER, the batches that they are in
+ * @count: how many chains
  *
  * Context: run, queue->mutex.
  */
-void vhmq_queue_complete(struct vhmq_queue *queue, const struct vhmq_used_elem *elems,
+void vhmq_queue_complete(struct vhmq_queue *queue, const struct vhmq_scratch *scratch,
 			 unsigned int count)
 {
-	if (count && !vhmq_ring_push(&queue->ring, elems, count))
+	struct vhmq_ring *ring = &queue->ring;
+	int ret;
+
+	if (!count)
+		return;
+	if (unlikely(ring->in_order))
+		ret = vhmq_ring_push_in_order(ring, scratch->used, scratch->sizes, count);
+	else
+		ret = vhmq_ring_push(ring, scratch->used, count);
+	if (!ret)
 		call_guest(queue);
 }
 

@@ -688,10 +688,11 @@ static inline int put_elems(struct vhmq_ring *ring, void __user *to,
 	return copy_to_user(to, elems, len) ? -EFAULT : 0;
 }
 
-static int put_used(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
+/* Writes entries from the one for index @first on. */
+static int put_used(struct vhmq_ring *ring, u16 first, const struct vhmq_used_elem *elems,
 		    unsigned int count)
 {
-	unsigned int at = ring->next_used & (ring->num - 1);
+	unsigned int at = first & (ring->num - 1);
 	struct vring_used_elem __user *to = &ring->used->ring[at];
 	unsigned int part;
 
@@ -711,26 +712,29 @@ static int put_used(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
 	return 0;
 }
 
-/**
- * vhmq_ring_push() - return chains to the guest (2.7.14)
- * @ring: ring
- * @elems: heads and the bytes written, in the ring's byte order
- * @count: how many
- *
- * Nothing is written outside the used ring, even if they are more than it holds:
- * a guest can make entries available again before they are returned. Also when
- * the ring has failed since they were popped.
- *
- * Return: 0, or a negative error and the ring has failed.
- * Context: run; may sleep to fault in memory of the guest.
- */
-int vhmq_ring_push(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
-		   unsigned int count)
+/* The entry of each batch; those that lie side by side are written together. */
+static int put_batches(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
+		       const u16 *sizes, unsigned int count)
+{
+	unsigned int first, last;
+
+	for (first = 0; first < count; first = last + sizes[last]) {
+		last = first;
+		while (sizes[last] == 1 && last + 1 < count)
+			last++;
+		if (put_used(ring, ring->next_used + first, elems + first, last + 1 - first))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+/* The entries of @count chains were written, or not: then @error. */
+static int publish_used(struct vhmq_ring *ring, unsigned int count, int error)
 {
 	u16 old = ring->next_used;
 	u16 new = old + count;
 
-	if (unlikely(put_used(ring, elems, count))) {
+	if (unlikely(error)) {
 		vhmq_ring_fail(ring, "Failed to write used");
 		return -EFAULT;
 	}
@@ -750,6 +754,46 @@ int vhmq_ring_push(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
 	if (unlikely((u16)(new - ring->called) < (u16)(new - old)))
 		ring->called_valid = false;
 	return 0;
+}
+
+/**
+ * vhmq_ring_push() - return chains to the guest (2.7.14)
+ * @ring: ring
+ * @elems: heads and the bytes written, in the ring's byte order
+ * @count: how many
+ *
+ * Nothing is written outside the used ring, even if they are more than it holds:
+ * a guest can make entries available again before they are returned. Also when
+ * the ring has failed since they were popped.
+ *
+ * Return: 0, or a negative error and the ring has failed.
+ * Context: run; may sleep to fault in memory of the guest.
+ */
+int vhmq_ring_push(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
+		   unsigned int count)
+{
+	return publish_used(ring, count, put_used(ring, ring->next_used, elems, count));
+}
+
+/**
+ * vhmq_ring_push_in_order() - return batches of chains to the guest (2.7.9)
+ * @ring: ring with VIRTIO_F_IN_ORDER
+ * @elems: for the batch that begins with the i-th chain, elems[i] is the head of its last
+ *	chain and the bytes written to that one; entries in between are not looked at
+ * @sizes: at the same places the chains of each batch, in all @count
+ * @count: how many chains
+ *
+ * A batch gets one used entry, where its first chain's would be. The guest takes it
+ * that the device has used up every buffer of the batch but for those of the last
+ * chain. As vhmq_ring_push() in all else.
+ *
+ * Return: 0, or a negative error and the ring has failed.
+ * Context: run; may sleep to fault in memory of the guest.
+ */
+int vhmq_ring_push_in_order(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
+			    const u16 *sizes, unsigned int count)
+{
+	return publish_used(ring, count, put_batches(ring, elems, sizes, count));
 }
 
 /**

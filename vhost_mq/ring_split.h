@@ -44,6 +44,7 @@ struct vhmq_ring {
 	unsigned int num;		/* a power of two, 1 to VHMQ_RING_MAX */
 	bool event_idx;			/* VIRTIO_RING_F_EVENT_IDX */
 	bool notify_on_empty;		/* VIRTIO_F_NOTIFY_ON_EMPTY */
+	bool in_order;			/* VIRTIO_F_IN_ORDER; callers push so */
 	bool little_endian;		/* VIRTIO_F_VERSION_1, or the host's order */
 	bool broken;
 	bool log_used;			/* VHOST_VRING_F_LOG */
@@ -93,6 +94,8 @@ bool vhmq_ring_empty(struct vhmq_ring *ring);
 
 int vhmq_ring_push(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
 		   unsigned int count);
+int vhmq_ring_push_in_order(struct vhmq_ring *ring, const struct vhmq_used_elem *elems,
+			    const u16 *sizes, unsigned int count);
 bool vhmq_ring_should_call(struct vhmq_ring *ring);
 
 bool vhmq_ring_enable_kick(struct vhmq_ring *ring);

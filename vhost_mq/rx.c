@@ -109,7 +109,7 @@ bool vhmq_rx_pending(struct vhmq_queue *queue)
 
 static void flush(struct rx *rx)
 {
-	vhmq_queue_complete(rx->queue, rx->scratch->used, rx->done);
+	vhmq_queue_complete(rx->queue, rx->scratch, rx->done);
 	rx->done = 0;
 }
 
@@ -197,6 +197,11 @@ static int pop_chains(struct rx *rx, size_t len, unsigned int *segments)
 		len -= part;
 		at += chain.in;
 		count++;
+	}
+	/* One batch: the packet fills all chains but the last. */
+	if (unlikely(ring->in_order)) {
+		used[0] = used[count - 1];
+		scratch->sizes[rx->done] = count;
 	}
 	*segments = at;
 	return count;

@@ -207,12 +207,23 @@ static void send_frames(struct tx *tx)
 	vhmq_count(&tx->queue->stats, batches);
 }
 
+/* All of it is one batch: nothing was to be written to any of the chains. */
+static void make_batch(struct tx *tx)
+{
+	struct vhmq_scratch *scratch = tx->scratch;
+
+	scratch->used[0] = scratch->used[tx->done - 1];
+	scratch->sizes[0] = tx->done;
+}
+
 /* Hands over what was copied, and returns what was handed over. */
 static void flush(struct tx *tx)
 {
 	if (tx->frames)
 		send_frames(tx);
-	vhmq_queue_complete(tx->queue, tx->scratch->used, tx->done);
+	if (unlikely(tx->queue->ring.in_order) && tx->done)
+		make_batch(tx);
+	vhmq_queue_complete(tx->queue, tx->scratch, tx->done);
 	tx->done = 0;
 }
 

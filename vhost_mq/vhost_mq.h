@@ -158,6 +158,7 @@ struct vhmq_worker_stats {
 struct vhmq_scratch {
 	struct iovec iov[UIO_MAXIOV];
 	struct vhmq_used_elem used[UIO_MAXIOV + VHMQ_BATCH];
+	u16 sizes[UIO_MAXIOV + VHMQ_BATCH];	/* see vhmq_ring_push_in_order() */
 	struct xdp_buff xdp[VHMQ_BATCH];
 	struct page_frag frag;		/* frames of batched transmit */
 	unsigned int frag_bias;		/* references to it that are ours to give */
@@ -396,7 +397,7 @@ void vhmq_poll_park(struct vhmq_poll *poll);
 void vhmq_poll_unpark(struct vhmq_poll *poll);
 
 /* used entries to the guest, and an interrupt when it wants one */
-void vhmq_queue_complete(struct vhmq_queue *queue, const struct vhmq_used_elem *elems,
+void vhmq_queue_complete(struct vhmq_queue *queue, const struct vhmq_scratch *scratch,
 			 unsigned int count);
 
 /* the owner hears of its dirty log, if anything was marked */

@@ -180,6 +180,7 @@ void vhmq_vring_set_features(struct vhmq_queue *queue, u64 features,
 	}
 	queue->ring.event_idx = features & BIT_ULL(VIRTIO_RING_F_EVENT_IDX);
 	queue->ring.notify_on_empty = features & BIT_ULL(VIRTIO_F_NOTIFY_ON_EMPTY);
+	queue->ring.in_order = features & BIT_ULL(VIRTIO_F_IN_ORDER);
 	if (other) {
 		/* A new IOTLB is empty: what was asked for is asked for again. */
 		queue->ring.iotlb = iotlb;

@@ -311,6 +311,47 @@ static void used_entries_go_together(void **state)
 	}
 }
 
+static void check_entry(unsigned int at, u32 id, u32 len)
+{
+	assert_int_equal(le32_to_cpu(ring.used->ring[at].id), id);
+	assert_int_equal(le32_to_cpu(ring.used->ring[at].len), len);
+}
+
+static void batch_gets_one_entry_where_it_begins(void **state)
+{
+	static const u16 sizes[] = { 3, 0, 0, 1, 1 }, more[] = { 1, 4, 0, 0, 0, 1 };
+	struct vhmq_used_elem elems[6];
+	unsigned int i;
+
+	for (i = 0; i < 6; i++) {
+		elems[i].id = vhmq_cpu_to_32(&ring, i);
+		elems[i].len = vhmq_cpu_to_32(&ring, 100 + i);
+	}
+	memset(ring.used->ring, 0xff, 8 * sizeof(ring.used->ring[0]));
+	idx_writes = 0;
+	unit_user_fault = count_idx_writes;
+	assert_int_equal(vhmq_ring_push_in_order(&ring, elems, sizes, 5), 0);
+	assert_int_equal(used_idx(), 5);
+	check_entry(0, 0, 100);
+	check_entry(1, ~0u, ~0u);
+	check_entry(2, ~0u, ~0u);
+	check_entry(3, 3, 103);
+	check_entry(4, 4, 104);
+	check_entry(5, ~0u, ~0u);
+
+	/* Round the end, with the border in a batch. */
+	assert_int_equal(vhmq_ring_push_in_order(&ring, elems, more, 6), 0);
+	assert_int_equal(used_idx(), 11);
+	assert_int_equal(idx_writes, 2);
+	check_entry(5, 0, 100);
+	check_entry(6, 1, 101);
+	check_entry(7, ~0u, ~0u);
+	check_entry(1, ~0u, ~0u);
+	check_entry(2, 5, 105);
+	check_entry(3, 3, 103);
+	assert_int_equal(failures, 0);
+}
+
 static bool logged_is(size_t offset, size_t len)
 {
 	return logged_addr == 0x5000 + offset && logged_len == len;
@@ -466,6 +507,7 @@ int main(void)
 		ring_test(table_may_cross_regions),
 		ring_test(table_may_follow_buffers),
 		ring_test(used_entries_go_together),
+		ring_test(batch_gets_one_entry_where_it_begins),
 		ring_test(used_ring_is_logged_at_its_own_address),
 		ring_test(log_that_cannot_be_written_fails),
 		ring_test(flag_suppresses_interrupts),

@@ -54,6 +54,11 @@ static inline void tun_wake_queue(struct file *file, int consumed)
 }
 #endif
 
+/* 6.6 */
+#ifndef VIRTIO_F_IN_ORDER
+#define VIRTIO_F_IN_ORDER	35
+#endif
+
 /* 6.3 */
 #ifndef VIRTIO_F_RING_RESET
 #define VIRTIO_F_RING_RESET	40
