@@ -6,7 +6,6 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/aio_abi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -240,26 +238,6 @@ static void ring_states(struct client *client)
 	ONE(client, VHOST_GET_VRING_BASE, NULL);
 }
 
-/* Programs can write all but the last one to an eventfd; that is up to the kernel. */
-static void overflow(int event)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	uint64_t most = ~0ULL - 1;
-	struct iocb one = {
-		.aio_fildes = null, .aio_lio_opcode = IOCB_CMD_PREAD, .aio_buf = (uintptr_t)&most,
-		.aio_nbytes = 1, .aio_flags = IOCB_FLAG_RESFD, .aio_resfd = event,
-	}, *all = &one;
-	struct io_event done;
-	aio_context_t context = 0;
-
-	if (write(event, &most, sizeof(most)) != sizeof(most) ||
-	    syscall(SYS_io_setup, 1, &context) || syscall(SYS_io_submit, context, 1, &all) != 1 ||
-	    syscall(SYS_io_getevents, context, 1, 1, &done, NULL) != 1)
-		err(1, "overflow");
-	syscall(SYS_io_destroy, context);
-	close(null);
-}
-
 static void ring_events(struct client *client, int tap)
 {
 	int event = eventfd(0, EFD_CLOEXEC), full = eventfd(0, EFD_CLOEXEC);
@@ -269,7 +247,7 @@ static void ring_events(struct client *client, int tap)
 	EVENT(client, VHOST_SET_VRING_KICK, 0, event, "the same eventfd");
 	EVENT(client, VHOST_SET_VRING_KICK, 0, null, "/dev/null");
 	EVENT(client, VHOST_SET_VRING_KICK, 0, tap, "tap");
-	overflow(full);
+	event_overflow(full);
 	EVENT(client, VHOST_SET_VRING_KICK, 0, full, "overflowed eventfd");
 	EVENT(client, VHOST_SET_VRING_KICK, 0, full, "the same overflowed eventfd");
 	EVENT(client, VHOST_SET_VRING_KICK, 0, -1, "-1");
@@ -536,7 +514,7 @@ int main(void)
 
 	situation = "ready";
 	client_setup_rings(client, 256);
-	overflow(client->rings[RX].kick);
+	event_overflow(client->rings[RX].kick);
 	backends(client, tap);
 
 	situation = "running";

@@ -7,6 +7,7 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define mb()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
@@ -366,6 +368,26 @@ bool wait_event(int fd, int ms)
 	if (poll(&poller, 1, ms) <= 0)
 		return false;
 	return read(fd, &count, sizeof(count)) == sizeof(count);
+}
+
+/* Programs can write all but the last one; that one is the end of an asynchronous read. */
+void event_overflow(int fd)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	uint64_t most = ~0ULL - 1;
+	struct iocb one = {
+		.aio_fildes = null, .aio_lio_opcode = IOCB_CMD_PREAD, .aio_buf = (uintptr_t)&most,
+		.aio_nbytes = 1, .aio_flags = IOCB_FLAG_RESFD, .aio_resfd = fd,
+	}, *all = &one;
+	struct io_event done;
+	aio_context_t context = 0;
+
+	if (write(fd, &most, sizeof(most)) != sizeof(most) ||
+	    syscall(SYS_io_setup, 1, &context) || syscall(SYS_io_submit, context, 1, &all) != 1 ||
+	    syscall(SYS_io_getevents, context, 1, 1, &done, NULL) != 1)
+		err(1, "an eventfd to overflow");
+	syscall(SYS_io_destroy, context);
+	close(null);
 }
 
 bool ring_arm(struct ring *ring)

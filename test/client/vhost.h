@@ -95,6 +95,8 @@ void ring_kick(struct ring *ring);
 int ring_take(struct ring *ring, uint32_t *len);
 /* Waits for an eventfd; false when it takes longer than @ms. */
 bool wait_event(int fd, int ms);
+/* Brings an eventfd into the error state that only the kernel can bring it to. */
+void event_overflow(int fd);
 /* Asks for an interrupt with the next used chain; false when one is there already. */
 bool ring_arm(struct ring *ring);
 /* Waits until a used chain is there, by interrupt; false after @ms. */
