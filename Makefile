@@ -60,7 +60,7 @@ shellcheck: ## shellcheck over all scripts
 unit: ## the tests that run in user space
 	@test/run --kernel none unit
 
-test: setup ## unit tests, builds, all cases in the user-mode kernel, the main ones on 6.1, 6.12 and debug
+test: setup ## unit tests, builds, all cases in user-mode kernels, most of them with all checkers, the main ones on 6.1 and 6.12
 	@test/run --quick
 
 test-all: setup ## all cases on every kernel of the lab, the one with all checkers included
@@ -76,7 +76,7 @@ fuzz: setup ## ten minutes of libFuzzer over the rings, the IOTLB and the dirty 
 	@$(MAKE) -C test/fuzz fuzz
 
 lab: setup ## fetch or build all of the lab's kernels ahead of time
-	@set -e; for kernel in 6.1 6.12 7.3 debug uml-smp uml; do test/lab/kernel $$kernel; done
+	@set -e; for kernel in 6.1-oldest 6.1 6.12 7.3 debug uml-debug uml-smp uml; do test/lab/kernel $$kernel; done
 
 clean: ## remove what was built here
 	@test/lab/clean

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-smp uml-debug
 # timeout: 300
 #
 # testpmd with 1, 2, 4 and 8 pairs of queues: every queue carries packets both ways, and

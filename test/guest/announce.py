@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A device that asks for an announcement while the driver probes, opens or closes blocks nothing; the
 # neighbours hear of the address, and the device that they did.
-# kernels: 6.1 debug uml-smp
+# kernels: 6.1 debug uml-debug uml-smp
 # timeout: 40
 from device import *
 

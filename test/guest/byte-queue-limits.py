@@ -3,7 +3,7 @@
 # Byte queue limits: a queue holds what its limit allows, the rest waits in the stack, and the bytes in flight
 # are those of frames of the stack in the ring and 0 when it is empty: under load, after `ethtool -L` and -G,
 # down and up, suspend, a change between transmit with and without NAPI, and beside XDP's frames.
-# kernels: 6.1 6.12 7.3 uml-smp
+# kernels: 6.1 6.12 7.3 debug uml-debug uml-smp
 # quick: 6.1
 # timeout: 60
 from device import *

@@ -3,8 +3,8 @@
 # Interrupt coalescing: `ethtool -C`, for all queues and for single ones, tells the device, and what it shows is
 # what the device has, after a refusal, a late answer, `ethtool -L` and -G and suspend, too. Adaptive
 # receive changes the numbers under traffic. Without the device's help tx-frames switches NAPI.
-# kernels: 6.1 6.12 7.3 debug uml-smp
-# quick: 6.1 debug
+# kernels: 6.1 6.12 7.3 debug uml-debug uml-smp
+# quick: 6.1
 # timeout: 90
 from device import *
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # No queue is kicked before DRIVER_OK, and the device hears of the queue pairs before anyone can open it.
-# kernels: 6.1 debug uml-smp
+# kernels: 6.1 debug uml-debug uml-smp
 # timeout: 30
 from device import *
 

@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # Interrupts of every queue before the driver is ready for them do no harm.
-# kernels: 6.1 6.12 debug uml-smp
-# quick: debug
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # timeout: 60
 from device import *
 

@@ -3,7 +3,7 @@
 # A device that carries out control commands long after they were given up ends up with what the driver uses:
 # number of pairs, MAC address, offloads, receive filter. A control queue that was full of such commands
 # is used again, without an interrupt, too.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # timeout: 120
 from device import *
 

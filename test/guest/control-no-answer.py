@@ -3,7 +3,7 @@
 # A device that does not answer on its control queue keeps nobody for long: the wait ends by itself or by a
 # signal, what was asked for fails, the old answer is no answer to the next command, and the device
 # can be taken away.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # timeout: 90
 import signal
 

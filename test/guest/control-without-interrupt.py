@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # A device that answers control commands without an interrupt is heard all the same.
-# kernels: 6.1 debug uml-smp
+# kernels: 6.1 debug uml-debug uml-smp
 # timeout: 30
 from device import *
 

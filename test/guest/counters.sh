@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Counters of the queues add up to the totals and to what went through, and go by the names of the stock driver.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # quick: 6.1
 # timeout: 30
 set -eu

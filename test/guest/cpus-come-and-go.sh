@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # `ethtool -L` while CPUs go and come back: queues belong to online CPUs only, and every CPU has one.
 # kernels: 6.1 6.12 debug
+# quick: debug
 # timeout: 60
 # cpus: 4
 set -eu
@@ -14,26 +15,33 @@ all_online() {
 	done
 }
 
-# CPUs that transmit queues of pair 0 to $1 - 1 name, and that are online.
+# CPUs that transmit queues 0 to $1 - 1 name, and that are online. All is read in one go: programs
+# start slowly where this runs.
 check_cpus() {
-	online=$(ip netns exec vm sh -c "cat /sys/devices/system/cpu/online")
+	# shellcheck disable=SC2016
+	masks=$(ip netns exec vm sh -c '
+		set -e
+		cd /sys/class/net/eth0/queues
+		for queue in $(seq 0 $(($1 - 1))); do
+			read -r mask <tx-$queue/xps_cpus
+			echo $mask
+		done' - "$1")
 	mask=0
-	for queue in $(seq 0 $(($1 - 1))); do
-		one=$((0x$(ip netns exec vm cat "/sys/class/net/eth0/queues/tx-$queue/xps_cpus")))
-		[ $one != 0 ] || {
-			echo "queue $queue has no CPU; online: $online"
+	for one in $masks; do
+		[ $((0x$one)) != 0 ] || {
+			echo "a queue has no CPU: $masks"
 			exit 1
 		}
-		mask=$((mask | one))
+		mask=$((mask | 0x$one))
 	done
 	want=0
 	for cpu in 0 1 2 3; do
-		if [ $cpu = 0 ] || [ "$(cat /sys/devices/system/cpu/cpu$cpu/online)" = 1 ]; then
-			want=$((want | 1 << cpu))
-		fi
+		online=1
+		[ $cpu = 0 ] || read -r online <"/sys/devices/system/cpu/cpu$cpu/online"
+		want=$((want | online << cpu))
 	done
 	[ $mask = $want ] || {
-		echo "$1 queues name CPUs $mask, online are $online"
+		echo "$1 queues name CPUs $mask, online are $want"
 		exit 1
 	}
 }

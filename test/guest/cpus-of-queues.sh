@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The CPUs are dealt out to the pairs in use, for interrupts of both directions and for what is sent (XPS)
 # alike, and what answers a flow is sent on the pair that received it.
-# kernels: uml-smp
+# kernels: debug uml-debug uml-smp
 # timeout: 60
 # cpus: 4
 set -eu

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What the network device is to let through the device is told: promiscuous and all-multicast mode, unicast and
 # multicast addresses, VLANs; and again after a suspend.
-# kernels: 6.1 uml-smp
+# kernels: 6.1 debug uml-debug uml-smp
 # timeout: 40
 from device import *
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A connection whose program is moved from CPU to CPU stays on one pair, in both directions, so
 # that its packets do not overtake one another.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # quick: 6.1
 # timeout: 60
 set -eu

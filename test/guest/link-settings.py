@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Speed and duplex are those of the device, read again when its link comes back; where it tells none, those that
 # `ethtool -s` has set, as far as they mean something.
-# kernels: 6.1 uml-smp
+# kernels: 6.1 debug uml-debug uml-smp
 # timeout: 30
 from device import *
 

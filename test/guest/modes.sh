@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Each layout of receive buffers, rings of each kind and size, and both ways to complete what is sent carry traffic.
-# kernels: 6.1 uml-smp
+# kernels: 6.1 debug uml-smp uml-debug
 # timeout: 240
 set -eu
 # shellcheck source=test/guest/traffic.sh

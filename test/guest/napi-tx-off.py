@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # With napi_tx=0 what is sent leaves its socket at once, also when it had to be made fit a small ring; an
 # interrupt that is lost is made up for.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # timeout: 60
 import termios
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Features without what they depend on are declined, values that cannot be are not believed, and the
 # network device works.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # timeout: 60
 from device import *
 

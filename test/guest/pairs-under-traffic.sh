@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # `ethtool -L` under full traffic in both directions loses no connection.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # quick: 6.1
 # timeout: 100
 # cpus: 4

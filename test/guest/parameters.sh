@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # A bad module parameter fails the load with EINVAL and one line that says which and why.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # timeout: 30
 set -eu
 trap 'modprobe -r virtio_net_mq 2>/dev/null || :' EXIT

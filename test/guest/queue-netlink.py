@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Over netlink each queue tells its counters, and which NAPI serves it while it runs; what the device as a
 # whole counts holds pairs that are out of use, too.
-# kernels: 6.12 7.3 uml-smp
+# kernels: 6.12 7.3 debug uml-debug uml-smp
 # timeout: 60
 from device import *
 from netlink import attribute, attributes

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # A part of the receive filter that the device refuses keeps none of the others from it.
-# kernels: 6.1 6.12 7.3 debug uml-smp
+# kernels: 6.1 6.12 7.3 debug uml-debug uml-smp
 # timeout: 60
 from device import *
 

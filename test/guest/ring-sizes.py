@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # `ethtool -G` gives every ring of the device its size, those of pairs that are out of use, too, and of a device
 # that is down; all of them carry frames then.
-# kernels: 6.1 uml-smp
+# kernels: 6.1 debug uml-debug uml-smp
 # timeout: 30
 from device import *
 

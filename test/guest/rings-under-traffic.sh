@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # `ethtool -G` under full traffic in both directions loses no connection; sizes that there are not, and a device
 # that cannot reset a queue, are refused and change nothing.
-# kernels: 6.1 6.12 7.3 debug uml-smp
+# kernels: 6.1 6.12 7.3 debug uml-smp uml-debug
 # quick: 6.1
 # timeout: 120
 # cpus: 4

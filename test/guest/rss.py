@@ -3,7 +3,7 @@
 # RSS: table, key and hash fields that ethtool sets are those that the device has; the table follows the
 # number of pairs until a user sets one; all of it survives suspend; what the device refuses or
 # answers late changes neither side.
-# kernels: 6.1 6.12 7.3 debug uml-smp
+# kernels: 6.1 6.12 7.3 debug uml-debug uml-smp
 # quick: 6.1
 # timeout: 90
 from device import *

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The hash that the device reports is that of the packet, with `ethtool -K rxhash on` and not without; every
 # layout of receive buffers finds it; key and types can be set without RSS, too.
-# kernels: 6.1 6.12 7.3 debug uml-smp
+# kernels: 6.1 6.12 7.3 debug uml-debug uml-smp
 # quick: 6.1
 # timeout: 60
 from device import *

@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # A header that does not fit its frame costs that frame; one that does, is honoured.
-# kernels: 6.1 6.12 debug uml-smp
-# quick: debug
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # timeout: 60
 import itertools
 import random

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A device that lies about the number of buffers of a frame loses that frame; the ring stays usable,
 # and frames of several buffers arrive whole.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # timeout: 40
 from device import *
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A device that claims to have written more than the buffer holds, or less than a frame, loses that
 # frame and no other, in each layout of receive buffers.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # timeout: 40
 from device import *
 

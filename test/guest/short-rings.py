@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A ring of any size carries frames of any length, without indirect descriptors, too, and a control queue that
 # is too small is done without; a ring that cannot hold a single buffer is refused with a line that says so.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # quick: 6.1 6.12
 # timeout: 60
 from device import *

@@ -3,11 +3,11 @@
 # Suspended and resumed under traffic the device carries it again, with as many pairs; one that does not come
 # back can be removed.
 # kernels: 6.1 6.12 debug
-# quick: 6.1 6.12
+# quick: 6.1 6.12 debug
 # timeout: 60
 from device import *
 
-ROUNDS = 10
+ROUNDS = 4 if os.environ["LAB_KERNEL"] == "debug" else 10
 end = threading.Event()
 
 

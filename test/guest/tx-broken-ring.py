@@ -3,8 +3,8 @@
 # A device that returns a buffer which it never got breaks that transmit queue: what is sent there, and what
 # waits for room in its ring, is dropped and counted, the other queues carry on, nothing spins, and the
 # device goes away.
-# kernels: 6.1 6.12 debug uml-smp
-# quick: 6.1 debug
+# kernels: 6.1 6.12 debug uml-debug uml-smp
+# quick: 6.1
 # timeout: 60
 from device import *
 

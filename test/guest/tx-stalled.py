@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A transmit queue that the device stops to serve is reported, and runs again by itself when the device
 # does; the other queues carry on meanwhile.
-# kernels: 6.1 debug uml-smp
+# kernels: 6.1 debug uml-debug uml-smp
 # timeout: 90
 from device import *
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Each action of an XDP program does what it says, in small and in mergeable buffers, over one and several
 # buffers a frame, and is counted under its name.
-# kernels: 6.1 6.12 7.3 debug uml-smp
+# kernels: 6.1 6.12 7.3 debug uml-smp uml-debug
 # timeout: 120
 from device import *
 import xdp

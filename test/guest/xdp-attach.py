@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # An XDP program is attached where frames can be given to it, and refused with an error and a message where not;
 # receive offloads go off for it and come back as they were; each CPU gets a transmit queue while there are enough.
-# kernels: 6.1 6.12 7.3 debug uml-smp
+# kernels: 6.1 6.12 7.3 debug uml-debug uml-smp
 # quick: 6.1
 # timeout: 60
 import errno

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A device that lies about lengths and numbers of buffers while there is an XDP program loses those frames and no
 # others: dropped, counted and freed once.
-# kernels: 6.1 6.12 debug uml-smp
-# quick: debug
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # timeout: 60
 from device import *
 import xdp

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # `ethtool -G` takes no receive ring that could not hold the longest frame: in the buffers of an XDP program, or
 # at all. With the smallest that it takes, such frames arrive while the program's buffers are there yet.
-# kernels: 6.12 7.3 debug uml-smp
+# kernels: 6.12 7.3 debug uml-debug uml-smp
 # timeout: 60
 from device import *
 import xdp

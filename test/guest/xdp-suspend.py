@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # An XDP program and its transmit queues are there again after a suspend, receive offloads off.
 # kernels: 6.1 6.12 debug
-# quick: 6.12
+# quick: 6.12 debug
 # timeout: 30
 from device import *
 import xdp

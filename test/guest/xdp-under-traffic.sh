@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # XDP programs come, change and go, and `ethtool -L` with one of them, under full traffic in both directions,
 # without the loss of a connection.
-# kernels: 6.1 6.12 7.3 debug uml-smp
+# kernels: 6.1 6.12 7.3 debug uml-smp uml-debug
 # timeout: 200
 # cpus: 4
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Every ioctl answers and does, in every situation, what the stock module of 7.3 does, but for differences that are meant.
-# kernels: 6.1 6.12 7.3 debug uml-smp
+# kernels: 6.1 6.12 7.3 debug uml-debug uml-smp
 # quick: 6.1 6.12
 # timeout: 60
 #

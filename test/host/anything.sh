@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Whatever programs do with /dev/vhost-net, in whatever order, they end, nothing is left, and others go on.
-# kernels: 6.1 6.12 7.3 debug uml-smp
-# quick: debug
+# kernels: 6.1 6.12 7.3 debug uml-debug uml-smp
 # timeout: 60
 # cpus: 4
 #

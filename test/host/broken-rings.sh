@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # A guest that breaks its ring stops that ring, is told once, and nothing else suffers.
-# kernels: 6.1 6.12 debug uml-smp
-# quick: 6.1 debug
+# kernels: 6.1 6.12 debug uml-debug uml-smp
+# quick: 6.1
 # timeout: 60
 set -eu
 

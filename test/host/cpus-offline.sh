@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # CPUs that go offline lose their threads to the rest of the list, and get them back.
 # kernels: 6.1 6.12 debug
-# quick: 6.1
+# quick: 6.1 debug
 # timeout: 90
 # cpus: 4
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # A lone frame leaves at once, whenever it comes: as the worker falls asleep, or at another CPU.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # timeout: 60
 set -eu
 cd -- "$(dirname -- "$0")/../.."

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # An owner that is stopped or frozen goes on, and keeps no host from being suspended; one that dumps core or
 # becomes another program does not hang.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # quick: 6.1 6.12
 # timeout: 60
 set -eu

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # An owner that is stopped holds up nobody else, whatever it or an administrator was about to do.
-# kernels: 6.1 6.12 debug uml-smp
-# quick: 6.12 debug
+# kernels: 6.1 6.12 debug uml-debug uml-smp
+# quick: 6.12
 # timeout: 60
 set -eu
 cd -- "$(dirname -- "$0")/../.."

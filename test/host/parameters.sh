@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Module parameters are the defaults; a bad one fails the load with EINVAL and one line that says why.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # timeout: 60
 set -eu
 cd -- "$(dirname -- "$0")/../.."

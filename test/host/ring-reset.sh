@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # One ring is reset while all others have traffic: no frame is lost, sent twice or kept, and the others go on.
-# kernels: 6.1 6.12 7.3 debug uml-smp
+# kernels: 6.1 6.12 7.3 debug uml-debug uml-smp
 # timeout: 60
 set -eu
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # One busy transmit queue stays with worker 0; two spread over workers of their own, and gather again.
-# kernels: 6.1 6.12 debug uml-smp
-# quick: 6.1 6.12 debug
+# kernels: 6.1 6.12 debug uml-debug uml-smp
+# quick: 6.1 6.12
 # timeout: 60
 set -eu
 cd -- "$(dirname -- "$0")/../.."

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # The tree below mq/ is what the ABI text says, no more and no less.
-# kernels: 6.1 6.12 debug uml-smp
-# quick: debug
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # timeout: 60
 set -eu
 cd -- "$(dirname -- "$0")/../.."

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Every file takes what it promises, refuses the rest with the right error, and changes nothing then.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # timeout: 60
 set -eu
 cd -- "$(dirname -- "$0")/../.."

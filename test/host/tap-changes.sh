@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # A tap is detached, resized, moved, deleted and closed under traffic.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-smp uml-debug
 # timeout: 60
 set -eu
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # 1, 2, 4, 8 and 16 pairs make up to 1, 3, 5, 5 and 5 threads, each started when it is first needed.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # quick: 6.1 6.12
 # timeout: 90
 set -eu

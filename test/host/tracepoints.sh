@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Tracepoints tell who asked, which thread got it and why, what it moved, and what broke.
 # kernels: 6.1 6.12 debug
-# quick: 6.1 6.12
+# quick: 6.1 6.12 debug
 # timeout: 60
 set -eu
 cd -- "$(dirname -- "$0")/../.."

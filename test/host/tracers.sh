@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A guest that keeps its thread busy for ever does not hold up who ends a trace on the host.
 # kernels: 6.1 6.12 7.3 debug
-# quick: 6.1
+# quick: 6.1 debug
 # timeout: 60
 set -eu
 cd -- "$(dirname -- "$0")/../.."

@@ -41,6 +41,11 @@ prepare_run() {
 	mkfifo "$run/out" "$run/err"
 }
 
+# The machine ends with the script, even when that is killed.
+start() {
+	exec setpriv --pdeathsig KILL timeout -s KILL "$limit" setpriv --pdeathsig KILL "$@"
+}
+
 start_um() {
 	# The memory of a user-mode kernel is a file, in /dev/shm where that is large enough.
 	shm=$(df --output=avail -m /dev/shm 2>/dev/null | tail -n 1 | tr -d ' ')
@@ -52,7 +57,7 @@ start_um() {
 	[ "$kernel" = uml ] || set -- "$@" ncpus="$cpus"
 	set -- "$@" uml_dir="$run/" init="$run/init" ignore_loglevel panic=-1 log_buf_len=4M \
 		con=null con0=null,fd:3 con1=null,fd:4 con2=null,fd:5 ssl=null
-	exec timeout -s KILL "$limit" "$@" </dev/null \
+	start "$@" </dev/null \
 		3>"$run/console" 4>"$run/out" 5>"$run/err" >"$run/vmm" 2>&1
 }
 
@@ -83,7 +88,7 @@ start_x86() {
 		cat "$init.cpio" "$dir/initrd" >"$run/initrd"
 		set -- "$@" -initrd "$run/initrd"
 	fi
-	exec timeout -s KILL "$limit" "$@" -append \
+	start "$@" -append \
 		"root=host rootfstype=9p rootflags=trans=virtio,version=9p2000.L,cache=loose,msize=262144 ro \
 init=$run/init console=ttyS0 ignore_loglevel panic=-1 log_buf_len=4M no_timer_check tsc=reliable mitigations=off $slabs" \
 		</dev/null >"$run/vmm" 2>&1

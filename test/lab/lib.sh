@@ -6,7 +6,7 @@
 
 # shellcheck disable=SC2034,SC2154 # set or used by the scripts that source this
 cache=${VMQ_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/virtio-net-mq}
-kernels="6.1-oldest 6.1 6.12 7.3 debug uml-smp uml"
+kernels="6.1-oldest 6.1 6.12 7.3 debug uml-debug uml-smp uml"
 
 # Exit statuses of a lab run that are not those of the command.
 st_report=123	# the kernel log holds a report

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Every mix of our modules and the stock ones carries traffic each way, and keeps a TCP
 # connection while the number of queue pairs and the size of the rings change.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-smp uml-debug
 # quick: 6.1
 # timeout: 150
 set -eu

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # `loop down` leaves nothing, neither after traffic nor when its program was killed under
 # traffic: no module, network namespace, process or device.
-# kernels: 6.1 6.12 debug uml-smp
+# kernels: 6.1 6.12 debug uml-debug uml-smp
 # quick: 6.1
 # timeout: 90
 set -eu

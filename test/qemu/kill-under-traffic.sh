@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# kernels: 6.1 debug uml-smp
+# kernels: 6.1 debug uml-smp uml-debug
 # timeout: 400
 # guest: 6.1
 #

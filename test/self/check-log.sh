@@ -46,3 +46,18 @@ cat >"$work/log" <<'END'
 [    0.500000] debug: ignoring loglevel setting.
 END
 test/lab/check-log "$work/log"
+
+cat >"$work/log" <<'END'
+WARNING: suspicious RCU usage
+kernel/rcu/tree.c:1 Callback enqueued on offline CPU!!
+ [<60060e80>] kfree+0x190/0x55b
+ [<600913e8>] os_start_secondary+0x8d/0xc5
+ [<600910f7>] cpu_thread+0x1a/0x1e
+END
+test/lab/check-log "$work/log"
+echo 'BUG: KASAN: slab-use-after-free in vhmq_run+0x10/0x20' >>"$work/log"
+if test/lab/check-log "$work/log" >"$work/found"; then
+	echo "not found after the report that is left out"
+	exit 1
+fi
+printf '%s\n' '--- report 1' 'BUG: KASAN: slab-use-after-free in vhmq_run+0x10/0x20' | cmp - "$work/found"

@@ -6,6 +6,8 @@
 # timeout: 600
 set -eu
 cd -- "$(dirname -- "$0")/../.."
+# shellcheck source=test/lab/within.sh
+. test/lab/within.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -43,3 +45,12 @@ if grep -qx changed Makefile; then
 fi
 limit=3
 expect 124 sh -c 'mkfifo /tmp/f; read -r never </tmp/f'
+
+# Killed, it takes its machine along.
+test/lab/run --kernel uml -- sh -c 'echo up; exec sleep 1000' >"$work/out" 2>"$work/err" &
+lab=$!
+within 60 grep -qx up "$work/out"
+machine=$(pgrep -P "$(pgrep -P "$lab" timeout)")
+[ -e "/proc/$machine" ]
+kill -KILL "$lab"
+within 10 test ! -e "/proc/$machine"
